@@ -1,0 +1,82 @@
+//! Asixto: everything that is on the wire of its deliveries, and nowhere else in this crate.
+
+mod data;
+mod envelope;
+mod header;
+
+use alloc::{borrow::Cow, string::String, vec, vec::Vec};
+use core::time::Duration;
+
+use bytes::Bytes;
+use zeroize::Zeroizing;
+
+pub use data::*;
+pub use envelope::{AsixtoEnvelope, Environment};
+
+use super::{Defaults, EnvelopeFault, Glimpse, Message, Opened, Provider};
+use crate::{
+    dedup::Keys,
+    headers::{HeaderFault, Headers},
+    secret::{SecretError, SecretSet},
+    signature::Signed,
+    time::UnixTime,
+};
+
+/// Deliveries of Asixto: `Asixto-Signature: t=…,v1=…`, HMAC-SHA256 over timestamp, dot and raw body.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Asixto;
+
+const SIGNATURE: &str = "asixto-signature";
+const SECRET_PREFIX: &str = "whsec_";
+
+impl Provider for Asixto {
+    type Envelope = AsixtoEnvelope;
+
+    const NAME: &'static str = "asixto";
+
+    const DEFAULTS: Defaults = Defaults {
+        // The sender stops at 256 KiB; a replay adds its own id and `replay_of`.
+        body_limit: 256 * 1024 + 1024,
+        tolerance: Duration::from_secs(300),
+        least_ttl: Duration::from_secs(7 * 24 * 60 * 60),
+        body_budget: Duration::from_secs(5),
+        // The sender gives up after 10 s.
+        answer_budget: Duration::from_secs(9),
+    };
+
+    fn key(issued: &str) -> Result<Zeroizing<Vec<u8>>, SecretError> {
+        match issued.strip_prefix(SECRET_PREFIX) {
+            None => Err(SecretError::WrongPrefix { expected: SECRET_PREFIX }),
+            Some("") => Err(SecretError::PrefixOnly { prefix: SECRET_PREFIX }),
+            // The whole text is the key, prefix included and nothing decoded.
+            Some(_) => Ok(Zeroizing::new(issued.as_bytes().to_vec())),
+        }
+    }
+
+    fn signed<'h>(&self, headers: Headers<'h>) -> Result<Signed<'h>, HeaderFault> {
+        header::parse(headers.one(SIGNATURE)?).map_err(HeaderFault::Malformed)
+    }
+
+    fn open(&self, _: Headers<'_>, body: &Bytes, keys: Keys<'_>) -> Result<Opened<AsixtoEnvelope>, EnvelopeFault> {
+        let envelope = AsixtoEnvelope::parse(body)?;
+        let key = keys.event(&[super::Envelope::id(&envelope)]);
+        Ok(Opened::new(envelope, key))
+    }
+
+    fn glimpse<'b>(&self, _: Headers<'b>, body: &'b [u8]) -> Glimpse<'b> {
+        envelope::glimpse(body)
+    }
+
+    fn sign(&self, secrets: &SecretSet, message: Message<'_>) -> Vec<(Cow<'static, str>, String)> {
+        vec![(Cow::Borrowed("Asixto-Signature"), sign(secrets, message.at, message.body))]
+    }
+}
+
+/// The value of `Asixto-Signature` for a body: one signature per secret, in the order of the set.
+///
+/// This is the sender's half, for tests and tools: it makes a header that every receiver with one of the secrets
+/// accepts.
+#[must_use]
+pub fn sign(secrets: &SecretSet, at: UnixTime, body: &[u8]) -> String {
+    header::write(secrets, at.as_secs(), body)
+}

@@ -1,0 +1,190 @@
+//! The seam between senders: what differs from one to the next, and nothing else.
+
+mod asixto;
+
+use alloc::{borrow::Cow, string::String, vec::Vec};
+use core::{fmt, time::Duration};
+
+use bytes::Bytes;
+use zeroize::Zeroizing;
+
+pub use asixto::*;
+
+use crate::{
+    dedup::Keys,
+    headers::{HeaderFault, Headers},
+    json::JsonKind,
+    secret::{SecretError, SecretSet},
+    signature::Signed,
+    time::UnixTime,
+};
+
+/// A sender: how its deliveries are signed, what they contain, and what makes two of them the same.
+///
+/// An instance, since the name of a header can be a matter of configuration. Everything else about receiving
+/// (the order of checks, the window, deduplication, answers) is the receiver's and the same for all.
+pub trait Provider: fmt::Debug + Clone + Send + Sync + 'static {
+    /// What a verified body contains.
+    type Envelope: Envelope;
+
+    /// A short name for logs, part of every deduplication key: changing it forgets every id.
+    const NAME: &'static str;
+
+    /// The figures of this sender's contract.
+    const DEFAULTS: Defaults;
+
+    /// The MAC key behind a secret's text.
+    ///
+    /// Empty, padded and quoted texts never get here.
+    ///
+    /// # Errors
+    /// Where the text cannot be one of this sender's secrets.
+    fn key(issued: &str) -> Result<Zeroizing<Vec<u8>>, SecretError>;
+
+    /// Reads the signature headers, without allocating.
+    ///
+    /// # Errors
+    /// Where a header is missing, repeated or malformed.
+    fn signed<'h>(&self, headers: Headers<'h>) -> Result<Signed<'h>, HeaderFault>;
+
+    /// Opens a body whose signature holds, and says what makes it unique.
+    ///
+    /// # Errors
+    /// Where the body is not an envelope of this sender.
+    fn open(&self, headers: Headers<'_>, body: &Bytes, keys: Keys<'_>)
+    -> Result<Opened<Self::Envelope>, EnvelopeFault>;
+
+    /// Id and type as far as they can be read before the signature holds, for the log of a refusal.
+    ///
+    /// The default reads nothing, for senders whose contract forbids parsing first.
+    fn glimpse<'b>(&self, headers: Headers<'b>, body: &'b [u8]) -> Glimpse<'b> {
+        let _ = (headers, body);
+        Glimpse::default()
+    }
+
+    /// The headers that this sender would put on a body, signed with every secret of the set.
+    fn sign(&self, secrets: &SecretSet<Self>, message: Message<'_>) -> Vec<(Cow<'static, str>, String)>;
+}
+
+/// What every sender's envelope can say.
+pub trait Envelope: fmt::Debug + Send + Sync + 'static {
+    /// The identifier of the event or delivery, as sent.
+    fn id(&self) -> &str;
+
+    /// The type of the event, as sent.
+    fn event_type(&self) -> &str;
+
+    /// The environment it was made in, where the sender has such a thing.
+    fn environment(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// An envelope and what deduplicates it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Opened<E> {
+    /// The envelope.
+    pub envelope: E,
+    /// The key that is claimed before the event is handed out.
+    pub key: crate::dedup::DedupKey,
+}
+
+impl<E> Opened<E> {
+    /// An envelope deduplicated by `key`.
+    pub const fn new(envelope: E, key: crate::dedup::DedupKey) -> Self {
+        Self { envelope, key }
+    }
+}
+
+/// The figures of a sender's contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Defaults {
+    /// The largest body in bytes that a receiver must take; its limit can be raised, not lowered.
+    pub body_limit: usize,
+    /// How far the time of signing may lie from the present one, before or after it.
+    pub tolerance: Duration,
+    /// The shortest time that an id must be remembered after it was committed.
+    pub least_ttl: Duration,
+    /// The time for a body to arrive.
+    pub body_budget: Duration,
+    /// The time from the request's arrival to the answer, within the sender's own patience.
+    pub answer_budget: Duration,
+}
+
+/// A message to sign.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Message<'m> {
+    /// When it is signed.
+    pub at: UnixTime,
+    /// The raw body.
+    pub body: &'m [u8],
+}
+
+impl<'m> Message<'m> {
+    /// A body, signed at a time.
+    #[must_use]
+    pub const fn new(at: UnixTime, body: &'m [u8]) -> Self {
+        Self { at, body }
+    }
+}
+
+/// Id and type of a delivery whose signature does not hold (yet). Nothing but a log may use them.
+#[derive(Debug, Clone, Default)]
+pub struct Glimpse<'b> {
+    /// What claims to be the id.
+    pub id: Option<Cow<'b, str>>,
+    /// What claims to be the type.
+    pub event_type: Option<Cow<'b, str>>,
+}
+
+/// Why a signed body is not a valid envelope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EnvelopeFault {
+    /// The body is not JSON.
+    NotJson,
+    /// The body is JSON, but no object.
+    NotAnObject {
+        /// What it is.
+        found: JsonKind,
+    },
+    /// A name appears twice at the top level.
+    RepeatedField,
+    /// A required field is absent.
+    MissingField {
+        /// Its name.
+        field: &'static str,
+    },
+    /// A field is not what the contract says.
+    WrongField {
+        /// Its name.
+        field: &'static str,
+        /// What the contract says.
+        expected: &'static str,
+        /// The kind of value found.
+        found: JsonKind,
+    },
+}
+
+impl fmt::Display for EnvelopeFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotJson => f.write_str("expected the body to be a JSON object, found bytes that are not JSON"),
+            Self::NotAnObject { found } => write!(f, "expected the body to be a JSON object, found {found}"),
+            Self::RepeatedField => {
+                f.write_str("expected each top-level field of the envelope once, found one of them twice")
+            }
+            Self::MissingField { field } => write!(f, "expected a field `{field}` in the envelope, found none"),
+            Self::WrongField { field, expected, found } if matches!(found, JsonKind::String | JsonKind::Integer) => {
+                write!(f, "expected `{field}` to be {expected}, found {found} that is not")
+            }
+            Self::WrongField { field, expected, found } => {
+                write!(f, "expected `{field}` to be {expected}, found {found}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for EnvelopeFault {}

@@ -1,0 +1,349 @@
+//! What a receiver is told once, and which of it is refused.
+
+use alloc::sync::Arc;
+use core::{fmt, ops::RangeInclusive, time::Duration};
+
+use super::{Receiver, Sink};
+use crate::{
+    dedup::DedupStore,
+    inbox::Inbox,
+    provider::{Asixto, Environment, Provider},
+    source::SecretSource,
+    time::{Clock, Timer},
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+const HOUR: Duration = Duration::from_secs(60 * 60);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
+pub(crate) struct Config<P: Provider> {
+    pub(crate) provider: P,
+    pub(crate) secrets: Arc<dyn SecretSource<P>>,
+    pub(crate) sink: Sink,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) timer: Option<Arc<dyn Timer>>,
+    pub(crate) settings: Settings,
+}
+
+impl<P: Provider> Clone for Config<P> {
+    fn clone(&self) -> Self {
+        Self {
+            provider: self.provider.clone(),
+            secrets: Arc::clone(&self.secrets),
+            sink: self.sink.clone(),
+            clock: Arc::clone(&self.clock),
+            timer: self.timer.clone(),
+            settings: self.settings.clone(),
+        }
+    }
+}
+
+/// The plain values of a receiver's configuration.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    pub(crate) scope: Arc<str>,
+    pub(crate) environment: Option<Environment>,
+    pub(crate) tolerance: Duration,
+    pub(crate) body_limit: usize,
+    pub(crate) body_budget: Duration,
+    pub(crate) answer_budget: Duration,
+    pub(crate) handler_budget: Duration,
+    pub(crate) secrets_budget: Duration,
+    pub(crate) store_budget: Duration,
+    pub(crate) lease: Duration,
+    pub(crate) ttl: Duration,
+    pub(crate) refuse_conflicts: bool,
+    pub(crate) forward_any_status: bool,
+    pub(crate) diagnostics: bool,
+}
+
+/// Collects a receiver's configuration; [`build`](ReceiverBuilder::build) checks it.
+#[must_use = "call `build` to get a receiver"]
+pub struct ReceiverBuilder<P: Provider = Asixto> {
+    provider: P,
+    secrets: Option<Arc<dyn SecretSource<P>>>,
+    dedup: Option<Arc<dyn DedupStore>>,
+    inbox: Option<Arc<dyn Inbox>>,
+    clock: Option<Arc<dyn Clock>>,
+    settings: Settings,
+}
+
+impl ReceiverBuilder<Asixto> {
+    /// Refuses signed events of the other environment (400). Without it both are taken.
+    pub fn environment(mut self, environment: Environment) -> Self {
+        self.settings.environment = Some(environment);
+        self
+    }
+}
+
+impl<P: Provider> ReceiverBuilder<P> {
+    pub(super) fn new(provider: P) -> Self {
+        Self {
+            provider,
+            secrets: None,
+            dedup: None,
+            inbox: None,
+            #[cfg(feature = "std")]
+            clock: Some(Arc::new(crate::time::SystemClock)),
+            #[cfg(not(feature = "std"))]
+            clock: None,
+            settings: Settings {
+                scope: "default".into(),
+                environment: None,
+                tolerance: P::DEFAULTS.tolerance,
+                body_limit: P::DEFAULTS.body_limit,
+                body_budget: P::DEFAULTS.body_budget,
+                answer_budget: P::DEFAULTS.answer_budget,
+                handler_budget: Duration::from_secs(5 * 60),
+                secrets_budget: 2 * SECOND,
+                store_budget: 2 * SECOND,
+                lease: Duration::from_secs(30),
+                ttl: P::DEFAULTS.least_ttl,
+                refuse_conflicts: false,
+                forward_any_status: false,
+                diagnostics: false,
+            },
+        }
+    }
+
+    /// The secrets: a fixed set, [`RotatingSecrets`](crate::RotatingSecrets), or a [`lookup`](crate::lookup).
+    pub fn secrets(mut self, source: impl SecretSource<P> + 'static) -> Self {
+        self.secrets = Some(Arc::new(source));
+        self
+    }
+
+    /// Deduplicates with `store`, and runs a handler for each event.
+    pub fn dedup(mut self, store: impl DedupStore + 'static) -> Self {
+        self.dedup = Some(Arc::new(store));
+        self
+    }
+
+    /// Writes events to `inbox` and acknowledges at once; no handler runs at the time of the request.
+    pub fn inbox(mut self, inbox: impl Inbox + 'static) -> Self {
+        self.inbox = Some(Arc::new(inbox));
+        self
+    }
+
+    /// The name of this endpoint, within which ids are unique; `default` unless it is set. Not its URL: that can
+    /// change, and the ids would be forgotten.
+    pub fn scope(mut self, scope: impl Into<Arc<str>>) -> Self {
+        self.settings.scope = scope.into();
+        self
+    }
+
+    /// How far the time of signing may lie from the present one, before or after it, in whole seconds.
+    pub fn tolerance(mut self, tolerance: Duration) -> Self {
+        self.settings.tolerance = tolerance;
+        self
+    }
+
+    /// The largest body in bytes; at least what the sender may send, which is the default.
+    pub fn body_limit(mut self, bytes: usize) -> Self {
+        self.settings.body_limit = bytes;
+        self
+    }
+
+    /// The time for a body to arrive; then 408 is answered.
+    pub fn body_budget(mut self, budget: Duration) -> Self {
+        self.settings.body_budget = budget;
+        self
+    }
+
+    /// The time from the request's arrival to the answer. A handler that needs longer runs on, and the sender is
+    /// told 503 within its patience.
+    pub fn answer_budget(mut self, budget: Duration) -> Self {
+        self.settings.answer_budget = budget;
+        self
+    }
+
+    /// How long a handler's claim is renewed in all, 5 minutes by default. The handler is not stopped then, but its
+    /// event may be given to another attempt once the lease has ended.
+    pub fn handler_budget(mut self, budget: Duration) -> Self {
+        self.settings.handler_budget = budget;
+        self
+    }
+
+    /// The time for the secret source to answer, 2 seconds by default; then 503 is answered.
+    pub fn secrets_budget(mut self, budget: Duration) -> Self {
+        self.settings.secrets_budget = budget;
+        self
+    }
+
+    /// The time for the store to answer, 2 seconds by default; then 503 is answered.
+    pub fn store_budget(mut self, budget: Duration) -> Self {
+        self.settings.store_budget = budget;
+        self
+    }
+
+    /// How long a claim outlives a receiver that crashed, 30 seconds by default. Renewed while a handler runs.
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.settings.lease = lease;
+        self
+    }
+
+    /// How long a finished id is remembered; at least what the sender's contract asks for, which is the default.
+    pub fn ttl(mut self, ttl: Duration) -> Self {
+        self.settings.ttl = ttl;
+        self
+    }
+
+    /// Answers 409 to an id that was processed with another body. By default it is acknowledged as a duplicate,
+    /// and logged as an error either way.
+    pub fn refuse_conflicts(mut self, refuse: bool) -> Self {
+        self.settings.refuse_conflicts = refuse;
+        self
+    }
+
+    /// Sends a handler's 1xx, 3xx and 410 as they are. By default they become 500: a 410 would end the delivery for
+    /// good, and redirects are never followed.
+    pub fn forward_any_status(mut self, forward: bool) -> Self {
+        self.settings.forward_any_status = forward;
+        self
+    }
+
+    /// Adds a header to each response that says how the delivery ended. For local use: it tells a forger what to
+    /// mend.
+    pub fn diagnostics(mut self, on: bool) -> Self {
+        self.settings.diagnostics = on;
+        self
+    }
+
+    /// The clock that signatures are judged by; the system's by default.
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.clock = Some(Arc::new(clock));
+        self
+    }
+
+    /// Checks the configuration.
+    ///
+    /// # Errors
+    /// A [`ConfigError`] that says what to change.
+    pub fn build(self) -> Result<Receiver<P>, ConfigError> {
+        self.settings.check::<P>()?;
+        let sink = match (self.dedup, self.inbox) {
+            (Some(store), None) => Sink::Handler(store),
+            (None, Some(inbox)) => Sink::Inbox(inbox),
+            (None, None) => return Err(ConfigError::NoSink),
+            (Some(_), Some(_)) => return Err(ConfigError::TwoSinks),
+        };
+        Ok(Receiver(Arc::new(Config {
+            provider: self.provider,
+            secrets: self.secrets.ok_or(ConfigError::NoSecrets)?,
+            sink,
+            clock: self.clock.ok_or(ConfigError::NoClock)?,
+            timer: None,
+            settings: self.settings,
+        })))
+    }
+}
+
+impl Settings {
+    fn check<P: Provider>(&self) -> Result<(), ConfigError> {
+        if self.scope.is_empty() {
+            return Err(ConfigError::EmptyScope);
+        }
+        if self.body_limit < P::DEFAULTS.body_limit {
+            return Err(ConfigError::BodyLimit { least: P::DEFAULTS.body_limit, found: self.body_limit });
+        }
+        if self.tolerance.subsec_nanos() != 0 {
+            return Err(ConfigError::FractionalTolerance { found: self.tolerance });
+        }
+        let millisecond = Duration::from_millis(1);
+        let bounds: [(&'static str, Duration, RangeInclusive<Duration>); 8] = [
+            ("tolerance", self.tolerance, SECOND..=DAY),
+            ("body_budget", self.body_budget, millisecond..=HOUR),
+            ("answer_budget", self.answer_budget, self.body_budget..=HOUR),
+            ("handler_budget", self.handler_budget, self.answer_budget..=DAY),
+            ("secrets_budget", self.secrets_budget, millisecond..=self.answer_budget),
+            ("store_budget", self.store_budget, millisecond..=self.answer_budget),
+            ("lease", self.lease, SECOND..=HOUR),
+            ("ttl", self.ttl, P::DEFAULTS.least_ttl..=CENTURY),
+        ];
+        match bounds.into_iter().find(|(_, found, range)| !range.contains(found)) {
+            None => Ok(()),
+            Some((setting, found, range)) => {
+                Err(ConfigError::OutOfRange { setting, least: *range.start(), most: *range.end(), found })
+            }
+        }
+    }
+}
+
+impl<P: Provider> fmt::Debug for ReceiverBuilder<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReceiverBuilder").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// Why a receiver was not built, and how to mend it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// No secrets were given.
+    NoSecrets,
+    /// Neither a deduplication store nor an inbox was given.
+    NoSink,
+    /// Both a deduplication store and an inbox were given.
+    TwoSinks,
+    /// Without the feature `std` there is no clock unless one is given.
+    NoClock,
+    /// The scope is empty.
+    EmptyScope,
+    /// The body limit is below what the sender may send.
+    BodyLimit {
+        /// The least, in bytes.
+        least: usize,
+        /// What was set.
+        found: usize,
+    },
+    /// Signatures are judged in whole seconds.
+    FractionalTolerance {
+        /// What was set.
+        found: Duration,
+    },
+    /// A time that cannot work.
+    OutOfRange {
+        /// The name of the builder's method.
+        setting: &'static str,
+        /// The least.
+        least: Duration,
+        /// The most.
+        most: Duration,
+        /// What was set.
+        found: Duration,
+    },
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSecrets => f.write_str("expected the endpoint's secrets, found none: call `secrets`"),
+            Self::NoSink => f.write_str(
+                "expected a place for events, found none: call `dedup` with a store such as `MemoryStore::default()` \
+                 (or with `NoDedup`, if the handler is idempotent by itself), or call `inbox`",
+            ),
+            Self::TwoSinks => f.write_str(
+                "expected one place for events, found two: call either `dedup`, to run a handler, or `inbox`, \
+                 which deduplicates by itself",
+            ),
+            Self::NoClock => {
+                f.write_str("expected a clock, found none: call `clock`, or turn on the feature `std` for the system's")
+            }
+            Self::EmptyScope => {
+                f.write_str("expected a name for the endpoint, found an empty text: leave `scope` out for the default")
+            }
+            Self::BodyLimit { least, found } => write!(
+                f,
+                "expected `body_limit` to be at least {least} bytes, which the sender may send, found {found}"
+            ),
+            Self::FractionalTolerance { found } => {
+                write!(f, "expected `tolerance` to be whole seconds, found {found:?}")
+            }
+            Self::OutOfRange { setting, least, most, found } => {
+                write!(f, "expected `{setting}` to be between {least:?} and {most:?}, found {found:?}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}

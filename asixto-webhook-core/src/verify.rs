@@ -1,0 +1,231 @@
+//! The check itself: one MAC per secret, however many signatures came, then the window.
+
+use alloc::{sync::Arc, vec::Vec};
+use core::{fmt, time::Duration};
+
+use subtle::Choice;
+
+use crate::{
+    headers::{HeaderFault, HeaderLines, Headers},
+    mac::Keyed,
+    provider::{Asixto, Provider},
+    secret::{Secret, SecretSet},
+    signature::Signed,
+    time::UnixTime,
+};
+
+/// Verifies signatures, and nothing else: no envelope, no deduplication.
+///
+/// A receiver does more, and adapters use that. This one is for queues, tests and stacks without an adapter.
+///
+/// ```
+/// use asixto_webhook_core::{Asixto, Secret, SecretSet, UnixTime, Verifier, sign};
+///
+/// let secrets = SecretSet::from(Secret::new("current", "whsec_Zm9vYmFyYmF6cXV4")?);
+/// let now = UnixTime::from_secs(1_787_923_200);
+/// let body = br#"{"id":"1"}"#;
+///
+/// let header = sign(&secrets, now, body);
+/// let verified = Verifier::new(secrets).verify(&[("Asixto-Signature", header)], body, now)?;
+/// assert_eq!(verified.secret(), "current");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Verifier<P: Provider = Asixto> {
+    provider: P,
+    secrets: SecretSet<P>,
+    tolerance: Duration,
+}
+
+impl Verifier<Asixto> {
+    /// A verifier of Asixto's deliveries.
+    pub fn new(secrets: impl Into<SecretSet>) -> Self {
+        Self::of(Asixto, secrets)
+    }
+}
+
+impl<P: Provider> Verifier<P> {
+    /// A verifier of another provider's deliveries.
+    pub fn of(provider: P, secrets: impl Into<SecretSet<P>>) -> Self {
+        Self { provider, secrets: secrets.into(), tolerance: P::DEFAULTS.tolerance }
+    }
+
+    /// How far the time of signing may lie from the present one, before or after it, in whole seconds.
+    #[must_use]
+    pub fn tolerance(mut self, tolerance: Duration) -> Self {
+        self.tolerance = tolerance;
+        self
+    }
+
+    /// Verifies `body` at once.
+    ///
+    /// # Errors
+    /// A [`VerifyError`] for the header, the signature or the window, in this order.
+    pub fn verify(&self, headers: &dyn HeaderLines, body: &[u8], now: UnixTime) -> Result<Verified, VerifyError> {
+        let signed = self.provider.signed(Headers::new(headers))?;
+        let secret = matching(&self.secrets, &signed, body).ok_or(VerifyError::SignatureMismatch)?;
+        Verified { secret: secret.shared_label(), skew_seconds: skew(&signed, now) }.within(self.tolerance)
+    }
+
+    /// Begins with the headers alone, for a body that arrives in chunks.
+    ///
+    /// # Errors
+    /// A [`VerifyError::Header`].
+    pub fn begin<'a>(&'a self, headers: &'a dyn HeaderLines) -> Result<Check<'a, P>, VerifyError> {
+        let signed = self.provider.signed(Headers::new(headers))?;
+        let running = self.secrets.iter().map(|secret| secret.mac().begin(&signed.prefix)).collect();
+        Ok(Check { verifier: self, signed, running })
+    }
+}
+
+/// A verification under way, see [`Verifier::begin`].
+///
+/// ```
+/// # use asixto_webhook_core::{Secret, SecretSet, UnixTime, Verifier, sign};
+/// # let secrets = SecretSet::from(Secret::new("current", "whsec_Zm9vYmFyYmF6cXV4")?);
+/// # let now = UnixTime::from_secs(1_787_923_200);
+/// # let headers = [("asixto-signature", sign(&secrets, now, b"{}"))];
+/// let verifier = Verifier::new(secrets);
+/// let mut check = verifier.begin(&headers)?;
+/// for chunk in [b"{", b"}"] {
+///     check.update(chunk);
+/// }
+/// check.finish(now)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "nothing is verified before `finish`"]
+pub struct Check<'a, P: Provider = Asixto> {
+    verifier: &'a Verifier<P>,
+    signed: Signed<'a>,
+    running: Vec<Keyed>,
+}
+
+impl<P: Provider> Check<'_, P> {
+    /// Takes the next bytes of the body, as they came over the wire.
+    pub fn update(&mut self, chunk: &[u8]) {
+        for mac in &mut self.running {
+            mac.update(chunk);
+        }
+    }
+
+    /// Verifies what has been taken.
+    ///
+    /// # Errors
+    /// [`VerifyError::SignatureMismatch`], or for a genuine delivery [`VerifyError::OutsideWindow`].
+    pub fn finish(self, now: UnixTime) -> Result<Verified, VerifyError> {
+        let Self { verifier, signed, running } = self;
+        let secret = verifier
+            .secrets
+            .iter()
+            .zip(running)
+            .find_map(|(secret, mac)| offered(&signed, mac).then_some(secret))
+            .ok_or(VerifyError::SignatureMismatch)?;
+        Verified { secret: secret.shared_label(), skew_seconds: skew(&signed, now) }.within(verifier.tolerance)
+    }
+}
+
+impl<P: Provider> fmt::Debug for Check<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Check").field("signed", &self.signed).finish_non_exhaustive()
+    }
+}
+
+/// The first secret under which one of the offered MACs holds.
+pub(crate) fn matching<'s, P: Provider>(
+    secrets: &'s SecretSet<P>,
+    signed: &Signed<'_>,
+    body: &[u8],
+) -> Option<&'s Secret<P>> {
+    secrets.iter().find(|secret| {
+        let mut mac = secret.mac().begin(&signed.prefix);
+        mac.update(body);
+        offered(signed, mac)
+    })
+}
+
+/// Spends on an unknown scope what a known one costs.
+pub(crate) fn decoy(signed: &Signed<'_>, body: &[u8]) {
+    let mut mac = Keyed::new(b"decoy").begin(&signed.prefix);
+    mac.update(body);
+    core::hint::black_box(offered(signed, mac));
+}
+
+/// Whether the MAC is among the offered ones: all are compared, so that the place of a match takes no time.
+fn offered(signed: &Signed<'_>, mac: Keyed) -> bool {
+    let tag = mac.finish(signed.candidates.encoding());
+    signed.candidates.texts().fold(Choice::from(0), |found, text| found | tag.matches(text)).into()
+}
+
+pub(crate) fn skew(signed: &Signed<'_>, now: UnixTime) -> i64 {
+    let distance = i64::try_from(now.as_secs().abs_diff(signed.timestamp)).unwrap_or(i64::MAX);
+    if now.as_secs() >= signed.timestamp { distance } else { -distance }
+}
+
+/// Proof that a secret signed these bytes at about this time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified {
+    pub(crate) secret: Arc<str>,
+    pub(crate) skew_seconds: i64,
+}
+
+impl Verified {
+    /// The label of the secret that matched.
+    #[must_use]
+    pub fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// The receiver's clock less the time of signing, in seconds: negative where the sender's is ahead.
+    #[must_use]
+    pub fn skew_seconds(&self) -> i64 {
+        self.skew_seconds
+    }
+
+    pub(crate) fn within(self, tolerance: Duration) -> Result<Self, VerifyError> {
+        if self.skew_seconds.unsigned_abs() <= tolerance.as_secs() {
+            Ok(self)
+        } else {
+            Err(VerifyError::OutsideWindow { skew_seconds: self.skew_seconds })
+        }
+    }
+}
+
+/// Why a delivery was not accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// The header is missing, repeated or malformed.
+    Header(HeaderFault),
+    /// No secret matches any of the signatures.
+    SignatureMismatch,
+    /// The delivery is genuine, but too old, or signed in the future: a clock problem, or a replay.
+    OutsideWindow {
+        /// The receiver's clock less the time of signing, in seconds.
+        skew_seconds: i64,
+    },
+}
+
+impl From<HeaderFault> for VerifyError {
+    fn from(fault: HeaderFault) -> Self {
+        Self::Header(fault)
+    }
+}
+
+impl fmt::Display for VerifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Header(fault) => fault.fmt(f),
+            Self::SignatureMismatch => f.write_str("expected a signature by a known secret, found none that matches"),
+            Self::OutsideWindow { skew_seconds } if *skew_seconds < 0 => write!(
+                f,
+                "expected a delivery signed about now, found one signed {} s in the future",
+                skew_seconds.unsigned_abs()
+            ),
+            Self::OutsideWindow { skew_seconds } => {
+                write!(f, "expected a delivery signed about now, found one signed {skew_seconds} s ago")
+            }
+        }
+    }
+}
+
+impl core::error::Error for VerifyError {}
