@@ -27,6 +27,7 @@
 //! * [`Provider`] is the seam between senders; [`Asixto`] is the one that needs no naming.
 
 #![no_std]
+#![warn(clippy::alloc_instead_of_core, clippy::std_instead_of_core)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 extern crate alloc;

@@ -99,6 +99,8 @@ const fn hex_digit(nibble: u8) -> u8 {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+
     use super::*;
 
     /// B2: RFC 4231, test cases 1 and 2, and 6 with a key longer than a block.

@@ -182,7 +182,7 @@ impl Answer {
     pub fn headers(&self) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
         let retry_after = self.retry_after.map(|wait| {
             // Rounded up, and never 0: a sender that comes back at once meets the same answer.
-            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+            let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0));
             ("retry-after", Cow::Owned(seconds.max(1).to_string()))
         });
         let allow = (self.outcome == Outcome::MethodNotAllowed).then_some(("allow", Cow::Borrowed("POST")));

@@ -85,6 +85,8 @@ pub fn decimal(text: &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     /// B8: no sign, blank, leading zero or other digits; any length without overflow.

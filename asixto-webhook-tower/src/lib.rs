@@ -1,1 +1,47 @@
-//! x
+//! Receive signed webhooks in any tower stack: axum, hyper, tonic, lambda.
+//!
+//! [`WebhookLayer`] puts a [`Receiver`](core::Receiver) before a service. It collects the raw body, has it verified
+//! and deduplicated, and calls the service only for an event to be processed: with the body restored, and with the
+//! [`Event`](core::Event) in the request's extensions. Everything else it answers itself.
+//!
+//! ```
+//! use asixto_webhook_tower::{MemoryStore, WebhookLayer, core::{Event, Receiver, Secret, SecretSet}};
+//! use http::{Request, Response};
+//! use http_body_util::Full;
+//! use bytes::Bytes;
+//! use tower::{Layer, service_fn};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let receiver = Receiver::builder()
+//!     .secrets(SecretSet::from(Secret::new("current", "whsec_Zm9vYmFyYmF6cXV4")?))
+//!     .dedup(MemoryStore::default())
+//!     .build()?;
+//! let service = WebhookLayer::new(&receiver).layer(service_fn(async |request: Request<Full<Bytes>>| {
+//!     let event: Option<&Event> = request.extensions().get();
+//!     println!("{event:?}");
+//!     Ok::<_, std::convert::Infallible>(Response::new(Full::<Bytes>::default()))
+//! }));
+//! # drop::<asixto_webhook_tower::Webhook<_>>(service);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What the layer relies on:
+//!
+//! * It runs inside a tokio runtime.
+//! * Nothing before it has read, decompressed or rewritten the body.
+//! * The service's response is judged by its status when its head is ready: 2xx commits the event.
+
+mod body;
+mod layer;
+mod service;
+
+pub use asixto_webhook_core as core;
+pub use asixto_webhook_runtime::Undrained;
+#[cfg(feature = "memory")]
+pub use asixto_webhook_store::MemoryStore;
+
+pub use crate::{
+    layer::WebhookLayer,
+    service::{ResponseFuture, Webhook},
+};

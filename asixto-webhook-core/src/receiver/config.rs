@@ -151,7 +151,7 @@ impl<P: Provider> ReceiverBuilder<P> {
     }
 
     /// The time from the request's arrival to the answer. A handler that needs longer runs on, and the sender is
-    /// told 503 within its patience.
+    /// told 503 within its patience. At least the time for the body, the secrets and the store together.
     pub fn answer_budget(mut self, budget: Duration) -> Self {
         self.settings.answer_budget = budget;
         self
@@ -250,13 +250,15 @@ impl Settings {
             return Err(ConfigError::FractionalTolerance { found: self.tolerance });
         }
         let millisecond = Duration::from_millis(1);
+        // A body, its secrets and its claim may each take all of their time before a handler starts.
+        let admission = self.body_budget.saturating_add(self.secrets_budget).saturating_add(self.store_budget);
         let bounds: [(&'static str, Duration, RangeInclusive<Duration>); 8] = [
             ("tolerance", self.tolerance, SECOND..=DAY),
             ("body_budget", self.body_budget, millisecond..=HOUR),
-            ("answer_budget", self.answer_budget, self.body_budget..=HOUR),
+            ("secrets_budget", self.secrets_budget, millisecond..=HOUR),
+            ("store_budget", self.store_budget, millisecond..=HOUR),
+            ("answer_budget", self.answer_budget, admission..=HOUR),
             ("handler_budget", self.handler_budget, self.answer_budget..=DAY),
-            ("secrets_budget", self.secrets_budget, millisecond..=self.answer_budget),
-            ("store_budget", self.store_budget, millisecond..=self.answer_budget),
             ("lease", self.lease, SECOND..=HOUR),
             ("ttl", self.ttl, P::DEFAULTS.least_ttl..=CENTURY),
         ];

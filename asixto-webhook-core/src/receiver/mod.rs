@@ -238,12 +238,15 @@ impl<P: Provider> Receiver<P> {
         );
     }
 
-    /// The answer for a handler that needs longer than the sender waits. It runs on, and is settled later.
-    pub fn slow(&self, ticket: &Ticket<P>) -> Answer {
-        self.log(
-            &ticket.event,
-            Answer::new(Outcome::HandlerSlow, self.diagnostics()).retry_after(self.0.settings.lease),
-        )
+    /// The answer for an event whose handler needs longer than the sender waits. It runs on, and is settled later.
+    pub fn slow(&self, event: &Event<P>) -> Answer {
+        self.log(event, Answer::new(Outcome::HandlerSlow, self.diagnostics()).retry_after(self.0.settings.lease))
+    }
+
+    /// The answer for a delivery that nobody will settle, because a seam of this receiver panicked.
+    pub fn interrupted(&self) -> Answer {
+        let reason = "the delivery's task ended without an answer: a store, source or clock has panicked";
+        self.conclude(Outcome::HandlerFailed, Line { reason: Some(&reason), ..Line::default() })
     }
 
     /// Commits the claim on a 2xx, releases it on any other status; a handler that panicked counts as 500.

@@ -1,1 +1,133 @@
-fn main() {}
+//! Receives Asixto's webhooks with axum: `cargo run -p example-axum`.
+
+use std::{
+    env,
+    error::Error,
+    net::TcpListener,
+    process::ExitCode,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use asixto_webhook_axum::{Data, Event, MemoryStore, Receiver, SecretSet, VerifiedEvent, WebhookLayer};
+use axum::{
+    Json, Router,
+    extract::State,
+    routing::{get, post},
+};
+use axum_server::Handle;
+use hyper_util::rt::TokioTimer;
+use serde_json::{Value, json};
+use tokio::signal;
+use tracing::{info, warn};
+
+/// What the handler ran for, oldest first, with how often.
+type Seen = Arc<Mutex<Vec<(Event, u32)>>>;
+
+async fn hook(State(seen): State<Seen>, VerifiedEvent(event): VerifiedEvent) {
+    match event.data() {
+        Ok(Data::JobSucceeded(job)) => info!(job.job_id, "done, {:?} credits", job.credits_charged),
+        Ok(Data::JobFailed(job)) => warn!(job.job_id, "failed: {:?}", job.error_code),
+        Ok(Data::JobExpired(job)) => info!(job.job_id, "expired: ask for it again"),
+        Ok(Data::CreditsThresholdReached(credits)) => warn!("{:?} % of the credits are used", credits.usage_percent),
+        Ok(Data::CreditsExhausted(_)) => warn!("no credits are left: top up"),
+        Ok(Data::CreditsSpendingCapReached(_)) => warn!("the spending cap is reached: raise it"),
+        Ok(Data::CertificationFinished(run)) => info!(run.server, "certification: {}", run.status),
+        Ok(Data::WebhookEndpointDisabled(endpoint)) => warn!(endpoint.url, "an endpoint was switched off"),
+        Ok(Data::ToolDisabled(tool)) => warn!(tool.server, "tools withdrawn: {:?}", tool.tools),
+        Ok(Data::ConversationHandoffRequested(handoff)) => info!(handoff.job_id, "a person is asked for"),
+        Ok(_) => info!(kind = event.event_type(), "an event of a type unknown to this version"),
+        // Trying again would not help: note it, and acknowledge.
+        Err(error) => warn!(id = event.id(), "{error}"),
+    }
+    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    match seen.iter_mut().find(|(known, _)| known.id() == event.id()) {
+        Some((_, times)) => *times += 1,
+        None => seen.push((event, 1)),
+    }
+}
+
+async fn events(State(seen): State<Seen>) -> Json<Value> {
+    let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let listed = seen.iter().map(|(event, times)| {
+        let mut entry = json!({
+            "id": event.id(),
+            "type": event.event_type(),
+            "created": event.created().as_secs(),
+            "environment": event.environment().as_str(),
+            "times": times,
+        });
+        if let Some(original) = event.replay_of() {
+            entry["replay_of"] = original.into();
+        }
+        entry
+    });
+    Json(listed.collect())
+}
+
+/// The receiver that the environment describes.
+fn receiver() -> Result<Receiver, Box<dyn Error>> {
+    let secrets = env::var("ASIXTO_WEBHOOK_SECRETS").map_err(
+        |_| "ASIXTO_WEBHOOK_SECRETS is not set; make one with: export ASIXTO_WEBHOOK_SECRETS=whsec_$(openssl rand -hex 32)",
+    )?;
+    let secrets =
+        SecretSet::from_issued(secrets.split(',')).map_err(|error| format!("ASIXTO_WEBHOOK_SECRETS: {error}"))?;
+    let mut receiver = Receiver::builder()
+        .secrets(secrets)
+        .scope("example")
+        .diagnostics(env::var("ASIXTO_WEBHOOK_DIAGNOSTICS").is_ok_and(|on| on == "1"));
+    if let Ok(environment) = env::var("ASIXTO_WEBHOOK_ENVIRONMENT") {
+        receiver =
+            receiver.environment(environment.parse().map_err(|error| format!("ASIXTO_WEBHOOK_ENVIRONMENT: {error}"))?);
+    }
+    match env::var("ASIXTO_WEBHOOK_STORE").as_deref() {
+        Err(_) | Ok("memory") => Ok(receiver.dedup(MemoryStore::default()).build()?),
+        Ok(_) => Err("ASIXTO_WEBHOOK_STORE: expected `memory`, found another store".into()),
+    }
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
+    let listen = env::var("ASIXTO_WEBHOOK_LISTEN").unwrap_or_else(|_| "127.0.0.1:3000".to_owned());
+    match run(&listen).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+async fn run(listen: &str) -> Result<(), Box<dyn Error>> {
+    let webhooks = WebhookLayer::new(&receiver()?);
+    let app = Router::new()
+        .route("/webhooks/asixto", post(hook).layer(webhooks.clone()))
+        .route("/events", get(events))
+        .with_state(Seen::default());
+
+    let listener = TcpListener::bind(listen).map_err(|error| format!("ASIXTO_WEBHOOK_LISTEN={listen}: {error}"))?;
+    println!("listening on http://{}/webhooks/asixto", listener.local_addr()?);
+
+    let handle = Handle::new();
+    let mut server = axum_server::from_tcp(listener)?.handle(handle.clone());
+    // Without these a sender could hold a connection open and never send a request.
+    server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(Duration::from_secs(5));
+    let server = server.first_request_timeout(Duration::from_secs(10));
+    tokio::spawn(async move {
+        stop_signal().await;
+        handle.graceful_shutdown(Some(Duration::from_secs(15)));
+    });
+    server.serve(app.into_make_service()).await?;
+    // The server has stopped; handlers whose sender is gone may still be at work.
+    Ok(webhooks.drain(Duration::from_secs(30)).await?)
+}
+
+/// Waits for ctrl-c, or for what an orchestrator sends.
+async fn stop_signal() {
+    #[cfg(unix)]
+    if let Ok(mut terminate) = signal::unix::signal(signal::unix::SignalKind::terminate()) {
+        tokio::select! { _ = terminate.recv() => return, _ = signal::ctrl_c() => return }
+    }
+    _ = signal::ctrl_c().await;
+}

@@ -1,0 +1,261 @@
+//! One delivery from its body to its answer, and what goes on when the sender is gone.
+
+use std::{
+    fmt,
+    future::{Future, pending, poll_fn},
+    pin::{Pin, pin},
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
+
+use asixto_webhook_core::{
+    Admission, Answer, Asixto, BoxFuture, Bytes, Delivery, Event, HeaderLines, Held, Receiver, Ticket, Timer,
+    provider::Provider,
+};
+use tokio::{
+    sync::oneshot,
+    task::JoinHandle,
+    time::{Instant, sleep, sleep_until, timeout},
+};
+use tokio_util::task::TaskTracker;
+use tracing::Instrument;
+
+/// How long a commit that failed is tried again. The sender has its 2xx and does not come back by itself, so that
+/// what is at stake after this is one repeat.
+const COMMIT_PATIENCE: Duration = Duration::from_secs(60 * 60);
+
+/// A receiver with a runtime under it. Clones are the same: keep one to [`drain`](Self::drain).
+pub struct Driver<P: Provider = Asixto> {
+    receiver: Receiver<P>,
+    work: TaskTracker,
+}
+
+/// The head of a request, as a framework has it.
+pub trait Request: HeaderLines {
+    /// The method, in upper case.
+    fn method(&self) -> &str;
+
+    /// The tenant it is for, where that is not the receiver's own scope.
+    fn scope(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// How a delivery ended.
+#[derive(Debug)]
+#[must_use = "the sender waits for it"]
+#[expect(clippy::exhaustive_structs, reason = "an adapter must deal with both")]
+pub struct Reply<R> {
+    /// The status, and the headers to set on whatever is sent.
+    pub answer: Answer,
+    /// The handler's response, where it is to be sent; otherwise the answer goes alone, without a body.
+    pub response: Option<R>,
+}
+
+impl<P: Provider> Driver<P> {
+    /// Drives `receiver`, whose secrets and stores are from now on awaited under their budgets.
+    #[must_use]
+    pub fn new(receiver: &Receiver<P>) -> Self {
+        Self { receiver: receiver.with_timer(Arc::new(TokioTimer)), work: TaskTracker::new() }
+    }
+
+    /// The receiver.
+    #[must_use]
+    pub fn receiver(&self) -> &Receiver<P> {
+        &self.receiver
+    }
+
+    /// Admits a delivery, runs its handler, and settles it.
+    ///
+    /// All of it happens in tasks of its own: dropping the returned future, as a server does when the sender hangs
+    /// up, stops nothing, and a handler that blocks its thread holds up neither the answer nor the renewal of its
+    /// claim. `status` says what a handler's response is worth.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn run<Q, H, F, R>(
+        &self,
+        arrived: Instant,
+        request: Q,
+        body: Bytes,
+        handler: H,
+        status: fn(&R) -> u16,
+    ) -> Reply<R>
+    where
+        Q: Request + Send + 'static,
+        H: FnOnce(Q, Event<P>) -> F + Send + 'static,
+        F: Future<Output = R> + Send + 'static,
+        R: Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        // Called inside its task, so that a handler which panics before its first await is caught as well.
+        let start = |request, event| tokio::spawn(async move { handler(request, event).await }.in_current_span());
+        let work = self.clone().supervise(arrived, request, body, start, status, reply);
+        tokio::spawn(self.work.track_future(work.in_current_span()));
+        self.outcome(answer).await
+    }
+
+    /// Waits until every delivery that was admitted is settled, for a shutdown after the server has stopped.
+    ///
+    /// # Errors
+    /// [`Undrained`] if some are still running after `limit`. Their claims end with their leases: the sender comes
+    /// back for them.
+    pub async fn drain(&self, limit: Duration) -> Result<(), Undrained> {
+        self.work.close();
+        timeout(limit, self.work.wait()).await.map_err(|_| Undrained { remaining: self.work.len(), limit })
+    }
+
+    async fn outcome<R>(&self, answer: oneshot::Receiver<Reply<R>>) -> Reply<R> {
+        answer.await.unwrap_or_else(|_| Reply { answer: self.receiver.interrupted(), response: None })
+    }
+
+    async fn supervise<Q: Request, R>(
+        self,
+        arrived: Instant,
+        request: Q,
+        body: Bytes,
+        start: impl FnOnce(Q, Event<P>) -> JoinHandle<R>,
+        status: fn(&R) -> u16,
+        reply: oneshot::Sender<Reply<R>>,
+    ) {
+        let mut delivery = Delivery::new(request.method(), &request, body);
+        if let Some(scope) = request.scope() {
+            delivery = delivery.scope(scope);
+        }
+        let (event, ticket) = match self.receiver.admit(delivery).await {
+            Admission::Process(event, ticket) => (event, ticket),
+            Admission::Answer(answer) => return send(reply, answer, None),
+        };
+
+        let mut sender = Sender { driver: &self, event: event.clone(), arrived, waiting: Some(reply) };
+        let handler = start(request, event);
+        let response = sender.hold(self.attend(handler, &ticket)).await;
+        let status = response.as_ref().map_or(500, status);
+        let settled = sender.hold(self.receiver.settle(ticket, status)).await;
+        sender.answer(settled.answer, response);
+        if let Some(ticket) = settled.uncommitted {
+            self.commit_later(&ticket).await;
+        }
+    }
+
+    /// The handler's response, or `None` for a panic. Meanwhile the claim is renewed.
+    async fn attend<R>(&self, mut handler: JoinHandle<R>, ticket: &Ticket<P>) -> Option<R> {
+        let mut renewals = pin!(self.renew(ticket));
+        poll_fn(|cx| {
+            let _: Poll<()> = renewals.as_mut().poll(cx);
+            Pin::new(&mut handler).poll(cx).map(Result::ok)
+        })
+        .await
+    }
+
+    /// Renews the claim three times a lease, so that one failure is no loss. Never ends.
+    async fn renew(&self, ticket: &Ticket<P>) {
+        let budgets = self.receiver.budgets();
+        let end = Instant::now() + budgets.handler;
+        loop {
+            sleep(budgets.lease / 3).await;
+            if Instant::now() >= end {
+                self.receiver.overdue(ticket);
+                break;
+            }
+            if self.receiver.renew(ticket).await == Held::Lost {
+                break;
+            }
+        }
+        pending().await
+    }
+
+    /// Tries again until the store takes the commit, often enough to come before the next claim when it is back.
+    async fn commit_later(&self, ticket: &Ticket<P>) {
+        let most = self.receiver.budgets().lease / 3;
+        let end = Instant::now() + COMMIT_PATIENCE;
+        let mut wait = Duration::from_millis(100);
+        while Instant::now() < end {
+            sleep(wait).await;
+            if self.receiver.commit(ticket).await.is_ok() {
+                return;
+            }
+            wait = (wait * 2).min(most);
+        }
+    }
+}
+
+/// The sender of an admitted event, as long as it waits.
+struct Sender<'a, P: Provider, R> {
+    driver: &'a Driver<P>,
+    event: Event<P>,
+    arrived: Instant,
+    waiting: Option<oneshot::Sender<Reply<R>>>,
+}
+
+impl<P: Provider, R> Sender<'_, P, R> {
+    /// Does `work`, however long it takes; a sender that has waited for as long as it will is told that it is slow.
+    async fn hold<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let receiver = self.driver.receiver();
+        let mut work = pin!(work);
+        let mut patience = pin!(sleep_until(self.arrived + receiver.budgets().answer));
+        poll_fn(|cx| {
+            let done = work.as_mut().poll(cx);
+            if done.is_pending() && self.waiting.is_some() && patience.as_mut().poll(cx).is_ready() {
+                self.answer(receiver.slow(&self.event), None);
+            }
+            done
+        })
+        .await
+    }
+
+    fn answer(&mut self, answer: Answer, response: Option<R>) {
+        if let Some(reply) = self.waiting.take() {
+            send(reply, answer, response);
+        }
+    }
+}
+
+/// To whoever still waits for it.
+fn send<R>(reply: oneshot::Sender<Reply<R>>, answer: Answer, response: Option<R>) {
+    let response = response.filter(|_| answer.keeps_response());
+    // An error means that the sender is gone.
+    let _ = reply.send(Reply { answer, response });
+}
+
+impl<P: Provider> Clone for Driver<P> {
+    fn clone(&self) -> Self {
+        Self { receiver: self.receiver.clone(), work: self.work.clone() }
+    }
+}
+
+impl<P: Provider> fmt::Debug for Driver<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver").field("receiver", &self.receiver).field("running", &self.work.len()).finish()
+    }
+}
+
+/// Measures budgets with tokio's clock.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct TokioTimer;
+
+impl Timer for TokioTimer {
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(sleep(duration))
+    }
+}
+
+/// Some deliveries were still running at the end of a drain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Undrained {
+    /// How many.
+    pub remaining: usize,
+    /// How long was waited for them.
+    pub limit: Duration,
+}
+
+impl fmt::Display for Undrained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected every delivery to end within {:?}, found {} still running", self.limit, self.remaining)
+    }
+}
+
+impl std::error::Error for Undrained {}
