@@ -115,6 +115,9 @@ impl Delivery {
     }
 
     /// Manually replayed: a delivery of its own, with the original's data.
+    ///
+    /// # Panics
+    /// Where the body is not an envelope any more.
     #[must_use]
     #[expect(clippy::expect_used, reason = "fixtures are envelopes")]
     pub fn replayed(mut self) -> Self {

@@ -1,4 +1,5 @@
-//! What a probe sends: exact header lines, an exactly cut body, and the moments at which it stalls or hangs up.
+//! What a probe sends: exact header lines, an exactly cut body, and the moments at which it stalls
+//! or hangs up.
 
 use core::time::Duration;
 
@@ -6,9 +7,9 @@ use bytes::Bytes;
 
 /// A request, and the way in which it is sent.
 ///
-/// Nothing is checked or put right: a length may lie, a header may repeat, a value may hold any byte. What is added on
-/// its own is `host` (first) and `content-length` or `transfer-encoding` (last), and each only if no header of that
-/// name was given.
+/// Nothing is checked or put right: a length may lie, a header may repeat, a value may hold any
+/// byte. What is added is `host` in front, and `content-length` or `transfer-encoding` at the end,
+/// each only if no header of that name was given.
 ///
 /// ```
 /// use asixto_webhook_conformance::Request;
@@ -84,21 +85,24 @@ impl Request {
         self
     }
 
-    /// Sends the body in these chunks: `transfer-encoding: chunked` in HTTP/1.1, a `DATA` frame each in HTTP/2 (as far
-    /// as the server's window and frame size let it). An empty chunk is left out, since it would end the body.
+    /// Sends the body in these chunks: with `transfer-encoding: chunked` in HTTP/1.1, a `DATA` frame
+    /// each in HTTP/2, as far as window and frame size let it. An empty chunk is left out, since it
+    /// would end the body.
     pub fn chunked(mut self, chunks: Vec<Bytes>) -> Self {
         self.chunks = chunks;
         self.framing = Framing::Chunked;
         self
     }
 
-    /// Adds one trailer line. HTTP/1.1 has a place for it only after a [`chunked`](Self::chunked) body.
+    /// Adds one trailer line. HTTP/1.1 has a place for it only after a [`chunked`](Self::chunked)
+    /// body, and leaves it out elsewhere.
     pub fn trailer(mut self, name: impl Into<String>, value: impl Into<Vec<u8>>) -> Self {
         self.trailers.push((name.into(), value.into()));
         self
     }
 
-    /// Announces this `content-length`, whatever the body is; with a chunked body, besides its `transfer-encoding`.
+    /// Announces this `content-length`, whatever the body is; a chunked body keeps its
+    /// `transfer-encoding` too.
     pub fn announce(mut self, length: u64) -> Self {
         self.length = Length::Announced(length);
         self

@@ -113,7 +113,7 @@ pub async fn run(target: &Target, kit: &Kit, probe: Probe) -> Option<Finding> {
             }
         }
     }
-    Some(Finding { probe, expected: expected.join(", then "), got: got.join(", then ") })
+    Some(Finding { probe, expected: expected.join(" → "), got: got.join(" → ") })
 }
 
 /// Sends one request.
@@ -187,7 +187,7 @@ fn either(outcomes: &[Outcome]) -> String {
 }
 
 fn effects(times: u32) -> String {
-    format!("{times} × handled")
+    format!("handled {times}×")
 }
 
 async fn observed(target: &Target, path: &str, id: &str) -> String {
@@ -201,7 +201,7 @@ async fn observed(target: &Target, path: &str, id: &str) -> String {
     let entry = events.iter().find(|event| event.get("id").and_then(|found| found.as_str()) == Some(id));
     match entry.map(|event| event.get("times").and_then(serde_json::Value::as_u64)) {
         None => effects(0),
-        Some(Some(times)) => format!("{times} × handled"),
+        Some(Some(times)) => format!("handled {times}×"),
         Some(None) => "an entry without `times`".to_owned(),
     }
 }

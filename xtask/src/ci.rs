@@ -1,5 +1,9 @@
 //! What a change has to pass besides the tests.
 
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
 use crate::shell::{Result, cargo, has, output, run as run_command};
 
 pub(crate) fn run() -> Result {
@@ -25,16 +29,26 @@ pub(crate) fn run() -> Result {
 
 /// Every published package without features, and with each of its features alone.
 fn features() -> Result<Vec<(String, Option<String>)>> {
-    let metadata: serde_json::Value =
+    let metadata: Metadata =
         serde_json::from_str(&output(cargo(&["metadata", "--no-deps", "--format-version", "1"]))?)?;
     let mut found = Vec::new();
-    for package in metadata["packages"].as_array().into_iter().flatten() {
-        let Some(name) = package["name"].as_str().filter(|name| name.starts_with("asixto-webhook-")) else { continue };
-        let features = package["features"].as_object().into_iter().flatten().map(|(feature, _)| feature);
-        found.push((name.to_owned(), None));
-        found.extend(
-            features.filter(|feature| *feature != "default").map(|feature| (name.to_owned(), Some(feature.clone()))),
-        );
+    for Package { name, features } in metadata.packages {
+        if name.starts_with("asixto-webhook-") {
+            found.push((name.clone(), None));
+            let alone = features.into_keys().filter(|feature| feature != "default");
+            found.extend(alone.map(|feature| (name.clone(), Some(feature))));
+        }
     }
     Ok(found)
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    features: BTreeMap<String, Vec<String>>,
 }

@@ -2,15 +2,10 @@
 
 use std::{
     env,
-    fs::File,
-    io::{BufRead, BufReader, IsTerminal, stdout},
-    net::SocketAddr,
-    path::PathBuf,
-    process::{Child, Command, Stdio},
-    time::{Duration, Instant},
+    io::{IsTerminal, stdout},
 };
 
-use asixto_webhook_conformance::{Finding, Kit, PROBES, Target, Version, run as run_probe};
+use asixto_webhook_conformance::{Finding, Kit, PROBES, Program, Target, Version, run as run_probe};
 use asixto_webhook_core::{Environment, SecretSet};
 use serde_json::json;
 
@@ -24,11 +19,14 @@ pub(crate) fn run(http2: bool, json: bool) -> Result {
     shell::run(build)?;
 
     let secrets = [secret()?, secret()?];
-    let example = Example::start(&secrets.join(","))?;
+    let binary = env::current_exe()?.with_file_name(format!("example-axum{}", env::consts::EXE_SUFFIX));
+    let log = env::temp_dir().join(format!("asixto-webhook-demo-{}.log", std::process::id()));
+    let variables = [("ASIXTO_WEBHOOK_SECRETS", secrets.join(",")), ("ASIXTO_WEBHOOK_DIAGNOSTICS", "1".to_owned())];
+    let example = Program::start(&binary, &log, &variables.each_ref().map(|(name, value)| (*name, value.as_str())))?;
     let version = if http2 { Version::Http2 } else { Version::Http1 };
-    let target = Target::new(example.address, version).observed_at("/events");
+    let target = Target::new(example.address(), version).observed_at("/events");
     let kit = Kit::new("/webhooks/asixto", SecretSet::from_issued(&secrets)?, Environment::Live);
-    eprintln!("\nthe axum example listens on {}; its log is {}\n", example.address, example.log.display());
+    eprintln!("\nthe axum example listens on {}; its log is {}\n", example.address(), example.log().display());
 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let findings = runtime.block_on(async {
@@ -41,7 +39,10 @@ pub(crate) fn run(http2: bool, json: bool) -> Result {
         }
         findings
     });
-    example.stop()?;
+    let status = example.stop()?;
+    if cfg!(unix) && !status.success() {
+        return Err(format!("the example ended with {status} when it was asked to stop").into());
+    }
 
     if json {
         println!("{}", report(&findings, version));
@@ -59,62 +60,6 @@ fn secret() -> Result<String> {
     let mut bytes = [0; 24];
     getrandom::fill(&mut bytes)?;
     Ok("whsec_".to_owned() + &bytes.map(|byte| format!("{byte:02x}")).concat())
-}
-
-/// The example, running on a free port.
-struct Example {
-    process: Child,
-    address: SocketAddr,
-    log: PathBuf,
-}
-
-impl Example {
-    fn start(secrets: &str) -> Result<Self> {
-        let binary = env::current_exe()?.with_file_name(format!("example-axum{}", env::consts::EXE_SUFFIX));
-        let log = env::temp_dir().join(format!("asixto-webhook-demo-{}.log", std::process::id()));
-        let mut process = Command::new(binary)
-            .env("ASIXTO_WEBHOOK_LISTEN", "127.0.0.1:0")
-            .env("ASIXTO_WEBHOOK_SECRETS", secrets)
-            .env("ASIXTO_WEBHOOK_STORE", "memory")
-            .env("ASIXTO_WEBHOOK_DIAGNOSTICS", "1")
-            .env_remove("ASIXTO_WEBHOOK_ENVIRONMENT")
-            .stdout(Stdio::piped())
-            .stderr(File::create(&log)?)
-            .spawn()?;
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().ok_or("the example has no output")?).read_line(&mut line)?;
-        let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next());
-        let address = address.and_then(|address| address.parse().ok());
-        let Some(address) = address else {
-            return Err(format!("the example did not start; its log is {}", log.display()).into());
-        };
-        Ok(Self { process, address, log })
-    }
-
-    /// Asks it to stop, as an orchestrator would, and waits until it has finished its work.
-    fn stop(mut self) -> Result {
-        #[cfg(unix)]
-        Command::new("kill").arg(self.process.id().to_string()).status()?;
-        #[cfg(not(unix))]
-        self.process.kill()?;
-        let patience = Instant::now() + Duration::from_secs(20);
-        loop {
-            match self.process.try_wait()? {
-                Some(status) if status.success() || cfg!(not(unix)) => return Ok(()),
-                Some(status) => return Err(format!("the example ended with {status}").into()),
-                None if Instant::now() > patience => return Err("the example did not stop when it was asked to".into()),
-                None => std::thread::sleep(Duration::from_millis(10)),
-            }
-        }
-    }
-}
-
-impl Drop for Example {
-    fn drop(&mut self) {
-        // Nothing to do where it has ended.
-        _ = self.process.kill();
-        _ = self.process.wait();
-    }
 }
 
 fn progress(number: usize, title: &str) {

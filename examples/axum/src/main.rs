@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use asixto_webhook_axum::{Data, Event, MemoryStore, Receiver, SecretSet, VerifiedEvent, WebhookLayer};
+use asixto_webhook_axum::{Data, MemoryStore, Receiver, SecretSet, VerifiedEvent, WebhookLayer};
 use axum::{
     Json, Router,
     extract::State,
@@ -17,14 +17,25 @@ use axum::{
 };
 use axum_server::Handle;
 use hyper_util::rt::TokioTimer;
-use serde_json::{Value, json};
+use serde::Serialize;
 use tokio::signal;
 use tracing::{info, warn};
 
-/// What the handler ran for, oldest first, with how often.
-type Seen = Arc<Mutex<Vec<(Event, u32)>>>;
+/// What the handler ran for, oldest first.
+type Handled = Arc<Mutex<Vec<Entry>>>;
 
-async fn hook(State(seen): State<Seen>, VerifiedEvent(event): VerifiedEvent) {
+#[derive(Clone, Serialize)]
+struct Entry {
+    id: String,
+    r#type: String,
+    created: u64,
+    environment: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replay_of: Option<String>,
+    times: u32,
+}
+
+async fn hook(State(handled): State<Handled>, VerifiedEvent(event): VerifiedEvent) {
     match event.data() {
         Ok(Data::JobSucceeded(job)) => info!(job.job_id, "done, {:?} credits", job.credits_charged),
         Ok(Data::JobFailed(job)) => warn!(job.job_id, "failed: {:?}", job.error_code),
@@ -40,29 +51,22 @@ async fn hook(State(seen): State<Seen>, VerifiedEvent(event): VerifiedEvent) {
         // Trying again would not help: note it, and acknowledge.
         Err(error) => warn!(id = event.id(), "{error}"),
     }
-    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-    match seen.iter_mut().find(|(known, _)| known.id() == event.id()) {
-        Some((_, times)) => *times += 1,
-        None => seen.push((event, 1)),
+    let mut handled = handled.lock().unwrap_or_else(PoisonError::into_inner);
+    match handled.iter_mut().find(|entry| entry.id == event.id()) {
+        Some(entry) => entry.times += 1,
+        None => handled.push(Entry {
+            id: event.id().to_owned(),
+            r#type: event.event_type().to_owned(),
+            created: event.created().as_secs(),
+            environment: event.environment().as_str(),
+            replay_of: event.replay_of().map(str::to_owned),
+            times: 1,
+        }),
     }
 }
 
-async fn events(State(seen): State<Seen>) -> Json<Value> {
-    let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-    let listed = seen.iter().map(|(event, times)| {
-        let mut entry = json!({
-            "id": event.id(),
-            "type": event.event_type(),
-            "created": event.created().as_secs(),
-            "environment": event.environment().as_str(),
-            "times": times,
-        });
-        if let Some(original) = event.replay_of() {
-            entry["replay_of"] = original.into();
-        }
-        entry
-    });
-    Json(listed.collect())
+async fn events(State(handled): State<Handled>) -> Json<Vec<Entry>> {
+    Json(handled.lock().unwrap_or_else(PoisonError::into_inner).clone())
 }
 
 /// The receiver that the environment describes.
@@ -104,7 +108,7 @@ async fn run(listen: &str) -> Result<(), Box<dyn Error>> {
     let app = Router::new()
         .route("/webhooks/asixto", post(hook).layer(webhooks.clone()))
         .route("/events", get(events))
-        .with_state(Seen::default());
+        .with_state(Handled::default());
 
     let listener = TcpListener::bind(listen).map_err(|error| format!("ASIXTO_WEBHOOK_LISTEN={listen}: {error}"))?;
     println!("listening on http://{}/webhooks/asixto", listener.local_addr()?);
