@@ -66,3 +66,8 @@ pub use asixto_webhook_tower::MemoryStore;
 pub use asixto_webhook_tower::{Undrained, WebhookLayer};
 
 pub use crate::extract::{Rejection, VerifiedEvent};
+
+/// The examples in the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

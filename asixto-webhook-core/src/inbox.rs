@@ -32,7 +32,7 @@ impl<I: Inbox + ?Sized> Inbox for Arc<I> {
 }
 
 /// A verified event, to be written down.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Record<'a> {
     /// The key under which there is one record only.
@@ -53,6 +53,20 @@ pub struct Record<'a> {
     pub received: UnixTime,
     /// How long the key must be remembered after the record is done.
     pub ttl: Duration,
+}
+
+/// Without the body, which is the customer's.
+impl fmt::Debug for Record<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Record")
+            .field("key", self.key)
+            .field("provider", &self.provider)
+            .field("scope", &self.scope)
+            .field("id", &self.id)
+            .field("event_type", &self.event_type)
+            .field("received", &self.received)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What became of a record.

@@ -74,8 +74,8 @@ pub use self::{
     outcome::{Answer, Outcome},
     provider::{
         Asixto, Certification, Credits, Data, DataError, DisabledEndpoint, DisabledReason, DisabledTool, EVENT_TYPES,
-        EnvelopeFault, Environment, ExpiredJob, Handoff, Integer, Job, JobStatus, Number, Provider, Time, Verdict,
-        sign,
+        EnvelopeFault, Environment, ExpiredJob, Handoff, Integer, Job, JobStatus, Number, Provider, Time,
+        UnknownEnvironment, Verdict, sign,
     },
     receiver::{Admission, BodyFault, Budgets, ConfigError, Delivery, Receiver, ReceiverBuilder, Settled, Ticket},
     secret::{Secret, SecretError, SecretSet},
@@ -88,3 +88,8 @@ pub use self::{source::RotatingSecrets, time::SystemClock};
 
 /// A boxed future, as the traits of this crate return it: they are usable as `dyn`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// The examples in the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -7,7 +7,10 @@ use std::{
 
 use asixto_webhook_core::{Answer, BodyFault, Bytes, provider::Provider};
 use bytes::BytesMut;
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    task::coop::consume_budget,
+    time::{Instant, timeout_at},
+};
 
 use crate::driver::{Driver, Request};
 
@@ -32,13 +35,15 @@ impl<P: Provider> Driver<P> {
         let deadline = arrived + receiver.budgets().body;
         let mut received = Received { driver: self, request, chunks: Chunks::default(), ended: false };
         loop {
+            // A body that is always ready lets nothing else on this thread go on, unless it is made to.
+            consume_budget().await;
             let next = timeout_at(deadline, poll_fn(&mut poll_chunk)).await;
             let fault = match next {
                 Ok(None) => return Ok(received.whole()),
                 Ok(Some(Ok(chunk))) if received.chunks.len() + chunk.len() > receiver.body_limit() => {
                     BodyFault::TooLarge
                 }
-                // A body that is always ready, and never ends, does not let the timer speak.
+                // Nor does it let the timer speak.
                 Ok(Some(Ok(_))) if Instant::now() >= deadline => BodyFault::Timeout,
                 Ok(Some(Ok(chunk))) => {
                     received.chunks.push(chunk);
@@ -96,6 +101,8 @@ impl Default for Chunks {
 impl Chunks {
     fn push(&mut self, chunk: Bytes) {
         match self {
+            // As HTTP/2 ends a body: no second piece.
+            _ if chunk.is_empty() => {}
             Self::One(first) if first.is_empty() => *first = chunk,
             Self::One(first) => {
                 let mut all = BytesMut::with_capacity(first.len() + chunk.len());

@@ -3,6 +3,7 @@
 use std::{
     fmt,
     future::{Future, pending, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
     sync::Arc,
     task::Poll,
@@ -132,7 +133,7 @@ impl<P: Provider> Driver<P> {
         let handler = start(request, event);
         let response = sender.hold(self.attend(handler, &ticket)).await;
         let status = response.as_ref().map_or(500, status);
-        let settled = sender.hold(self.receiver.settle(ticket, status)).await;
+        let settled = sender.receiver().settle(ticket, status).await;
         sender.answer(settled.answer, response);
         if let Some(ticket) = settled.uncommitted {
             self.commit_later(&ticket).await;
@@ -159,7 +160,7 @@ impl<P: Provider> Driver<P> {
                 self.receiver.overdue(ticket);
                 break;
             }
-            if self.receiver.renew(ticket).await == Held::Lost {
+            if caught(self.receiver.renew(ticket)).await == Some(Held::Lost) {
                 break;
             }
         }
@@ -173,7 +174,7 @@ impl<P: Provider> Driver<P> {
         let mut wait = Duration::from_millis(100);
         while Instant::now() < end {
             sleep(wait).await;
-            if self.receiver.commit(ticket).await.is_ok() {
+            if let Some(Ok(_)) = caught(self.receiver.commit(ticket)).await {
                 return;
             }
             wait = (wait * 2).min(most);
@@ -194,7 +195,7 @@ impl<P: Provider, R> Sender<'_, P, R> {
     async fn hold<T>(&mut self, work: impl Future<Output = T>) -> T {
         let receiver = self.driver.receiver();
         let mut work = pin!(work);
-        let mut patience = pin!(sleep_until(self.arrived + receiver.budgets().answer));
+        let mut patience = pin!(sleep_until(self.deadline()));
         poll_fn(|cx| {
             let done = work.as_mut().poll(cx);
             if done.is_pending() && self.waiting.is_some() && patience.as_mut().poll(cx).is_ready() {
@@ -205,11 +206,35 @@ impl<P: Provider, R> Sender<'_, P, R> {
         .await
     }
 
+    /// What to settle with: a handler that ended in time is answered for in time, so as long as the sender waits the
+    /// store is not waited for any longer than that.
+    fn receiver(&self) -> Receiver<P> {
+        let receiver = self.driver.receiver();
+        match self.waiting {
+            Some(_) => receiver.with_timer(Arc::new(Until(self.deadline()))),
+            None => receiver.clone(),
+        }
+    }
+
+    fn deadline(&self) -> Instant {
+        self.arrived + self.driver.receiver().budgets().answer
+    }
+
     fn answer(&mut self, answer: Answer, response: Option<R>) {
         if let Some(reply) = self.waiting.take() {
             send(reply, answer, response);
         }
     }
+}
+
+/// A store that panics is one that fails: a handler that runs, and a commit that is owed, are looked after all the same.
+async fn caught<T>(step: impl Future<Output = T>) -> Option<T> {
+    let mut step = pin!(step);
+    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| step.as_mut().poll(cx))) {
+        Ok(step) => step.map(Some),
+        Err(_) => Poll::Ready(None),
+    })
+    .await
 }
 
 /// To whoever still waits for it.
@@ -239,6 +264,16 @@ pub struct TokioTimer;
 impl Timer for TokioTimer {
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
         Box::pin(sleep(duration))
+    }
+}
+
+/// Measures budgets, and none beyond a moment.
+#[derive(Debug)]
+struct Until(Instant);
+
+impl Timer for Until {
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(sleep_until(self.0.min(Instant::now() + duration)))
     }
 }
 

@@ -113,7 +113,7 @@ pub struct Defaults {
 }
 
 /// A message to sign.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Message<'m> {
     /// When it is signed.
@@ -127,6 +127,13 @@ impl<'m> Message<'m> {
     #[must_use]
     pub const fn new(at: UnixTime, body: &'m [u8]) -> Self {
         Self { at, body }
+    }
+}
+
+/// Without the body, which is the customer's.
+impl fmt::Debug for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Message").field("at", &self.at).finish_non_exhaustive()
     }
 }
 

@@ -48,7 +48,6 @@ pub(crate) enum Sink {
 pub struct Receiver<P: Provider = Asixto>(pub(crate) Arc<Config<P>>);
 
 /// One request, as an adapter hands it over.
-#[derive(Debug)]
 pub struct Delivery<'d> {
     method: &'d str,
     headers: Headers<'d>,
@@ -67,6 +66,13 @@ impl<'d> Delivery<'d> {
     pub fn scope(mut self, scope: &'d str) -> Self {
         self.scope = Some(scope);
         self
+    }
+}
+
+/// Without the body, which is the customer's.
+impl fmt::Debug for Delivery<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Delivery").field("method", &self.method).field("scope", &self.scope).finish_non_exhaustive()
     }
 }
 
@@ -173,14 +179,20 @@ impl<P: Provider> Receiver<P> {
     /// # Errors
     /// The answer for a method other than POST, and for a body announced over the limit.
     pub fn announced(&self, method: &str, length: Option<u64>) -> Result<(), Answer> {
-        let refused = if method != "POST" {
-            Outcome::MethodNotAllowed
+        match self.unwanted(method, length) {
+            None => Ok(()),
+            Some(outcome) => Err(self.conclude(outcome, Line::default())),
+        }
+    }
+
+    fn unwanted(&self, method: &str, length: Option<u64>) -> Option<Outcome> {
+        if method != "POST" {
+            Some(Outcome::MethodNotAllowed)
         } else if length.is_some_and(|length| length > self.0.settings.body_limit as u64) {
-            Outcome::BodyTooLarge
+            Some(Outcome::BodyTooLarge)
         } else {
-            return Ok(());
-        };
-        Err(self.conclude(refused, Line::default()))
+            None
+        }
     }
 
     /// The answer to a body that did not arrive whole; `received` is what did, for the log.
@@ -200,8 +212,9 @@ impl<P: Provider> Receiver<P> {
     /// hangs up, and settle the ticket.
     pub async fn admit(&self, delivery: Delivery<'_>) -> Admission<P> {
         let scope = delivery.scope.unwrap_or(&self.0.settings.scope);
-        if let Err(answer) = self.announced(delivery.method, Some(delivery.body.len() as u64)) {
-            return Admission::Answer(answer);
+        if let Some(outcome) = self.unwanted(delivery.method, Some(delivery.body.len() as u64)) {
+            let unverified = self.0.provider.glimpse(delivery.headers, &delivery.body);
+            return Admission::Answer(self.conclude(outcome, Line { scope, unverified, ..Line::default() }));
         }
         let verified = match self.verify(scope, &delivery).await {
             Ok(verified) => verified,

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use zeroize::Zeroizing;
 
 pub use data::*;
-pub use envelope::{AsixtoEnvelope, Environment};
+pub use envelope::{AsixtoEnvelope, Environment, UnknownEnvironment};
 
 use super::{Defaults, EnvelopeFault, Glimpse, Message, Opened, Provider};
 use crate::{

@@ -1,0 +1,74 @@
+//! Does a header or a signature cost an allocation? A sender can send any number of either.
+#![cfg(test)]
+
+mod common;
+
+use allocation_counter::measure;
+use asixto_webhook_core::{Asixto, Headers, Provider, Secret, SecretSet, UnixTime, Verifier, VerifyError};
+use common::{FORGED_SECRET, Lines, NEW_SECRET, NOW, SECRET, envelope, known, secrets, signed};
+
+fn allocations(run: impl FnOnce()) -> u64 {
+    measure(run).count_total
+}
+
+/// A header for `body` with this many signatures; the last one is right if any is.
+fn header(body: &str, candidates: usize, genuine: bool) -> Lines {
+    let forged = format!(",v1={}", "0a".repeat(32));
+    let signer = if genuine { known() } else { secrets("forged", FORGED_SECRET) };
+    let mut lines = signed(&signer, body);
+    let place = lines[0].1.find(',').unwrap();
+    lines[0].1.insert_str(place, &forged.repeat(candidates - 1));
+    assert_eq!(lines[0].1.matches("v1=").count(), candidates);
+    lines
+}
+
+fn three() -> SecretSet {
+    let others = [("next", NEW_SECRET), ("older", "whsec_older"), ("current", SECRET)];
+    SecretSet::new(others.map(|(label, issued)| Secret::new(label, issued).unwrap())).unwrap()
+}
+
+// The counter itself: what allocates is seen.
+#[test]
+fn an_allocation_is_counted() {
+    assert_eq!(allocations(|| drop(std::hint::black_box(vec![1_u8]))), 1);
+}
+
+// B8
+#[test]
+fn a_header_is_parsed_in_place() {
+    let repeated = [header("{}", 1, true), header("{}", 1, true)].concat();
+    let malformed = vec![("asixto-signature".to_owned(), "t=0".to_owned() + &",v1=".repeat(1000))];
+    for (lines, accepted) in [
+        (header("{}", 1, true), true),
+        (header("{}", 100, true), true),
+        (repeated, false),
+        (malformed, false),
+        (Lines::new(), false),
+    ] {
+        let mut result = None;
+        assert_eq!(allocations(|| result = Some(Asixto.signed(Headers::new(&lines)).is_ok())), 0);
+        assert_eq!(result, Some(accepted));
+    }
+}
+
+// B5, D1: for one secret and for three, for one signature and for a hundred, accepted or refused.
+#[test]
+fn a_signature_is_verified_in_place() {
+    let body = envelope("evt_1").repeat(50);
+    for secrets in [known(), three()] {
+        let verifier = Verifier::new(secrets);
+        for candidates in [1, 100] {
+            for (genuine, now) in [(true, NOW), (true, NOW + 301), (false, NOW)] {
+                let lines = header(&body, candidates, genuine);
+                let mut result = None;
+                let verify = || result = Some(verifier.verify(&lines, body.as_bytes(), UnixTime::from_secs(now)));
+                assert_eq!(allocations(verify), 0, "{candidates} signatures");
+                match result.unwrap() {
+                    Ok(verified) => assert_eq!((verified.secret(), genuine, now), ("current", true, NOW)),
+                    Err(VerifyError::OutsideWindow { .. }) => assert_eq!((genuine, now), (true, NOW + 301)),
+                    Err(error) => assert_eq!((error, genuine), (VerifyError::SignatureMismatch, false)),
+                }
+            }
+        }
+    }
+}

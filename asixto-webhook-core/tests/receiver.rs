@@ -1,0 +1,491 @@
+//! What a receiver does with its store, its inbox and its deadlines.
+#![cfg(test)]
+
+mod common;
+
+use std::{
+    future::Future,
+    sync::Arc,
+    task::{Context, Waker},
+    time::Duration,
+};
+
+use asixto_webhook_core::{
+    Accepted, Answer, Bytes, Delivery, Fingerprint, Held, NoDedup, Outcome, Receiver, StoreErrorKind, UnixTime,
+};
+use common::{
+    ID, NOW, TYPE, answered, builder,
+    capture::{captured, delivery_line},
+    deliver, envelope,
+    fakes::{Asked, FakeInbox, FakeSource, FakeStore, FakeTimer, Found, Says},
+    headers, known, post, processed, signed,
+};
+use pollster::block_on;
+use tracing::Level;
+
+const LEASE: Duration = Duration::from_secs(30);
+const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+fn over(store: &FakeStore) -> Receiver {
+    builder().dedup(store.clone()).build().unwrap()
+}
+
+fn settle(receiver: &Receiver, status: u16) -> (Answer, bool) {
+    let (_, ticket) = processed(deliver(receiver, envelope(ID)));
+    let settled = block_on(receiver.settle(ticket, status));
+    (settled.answer, settled.uncommitted.is_some())
+}
+
+// E5, E1: claimed for the lease, committed for at least 7 days.
+#[test]
+fn claim_work_commit() {
+    let store = FakeStore::fresh().commit(Says::This(Held::Yes));
+    let (answer, uncommitted) = settle(&over(&store), 200);
+    assert_eq!((answer.outcome(), answer.status(), uncommitted), (Outcome::Processed, 200, false));
+    let (key, fingerprint, lease) = store.claimed();
+    assert_eq!(lease, LEASE);
+    assert_eq!(fingerprint, Fingerprint::of(envelope(ID).as_bytes()));
+    assert_eq!(store.asked(), [Asked::Claim { key, fingerprint, lease }, Asked::Commit { fence: 1, ttl: WEEK }]);
+}
+
+// E5, H1: a 2xx commits; after any other status the claim is given back, for the next attempt.
+#[test]
+fn claim_work_commit_or_release() {
+    for status in 100..=599 {
+        let store = FakeStore::fresh().commit(Says::This(Held::Yes)).release(Says::This(Held::Yes));
+        let (answer, uncommitted) = settle(&over(&store), status);
+        let (outcome, step) = match status {
+            200..=299 => (Outcome::Processed, Asked::Commit { fence: 1, ttl: WEEK }),
+            _ => (Outcome::HandlerFailed, Asked::Release { fence: 1 }),
+        };
+        assert_eq!((answer.outcome(), uncommitted), (outcome, false), "{status}");
+        assert_eq!(store.asked()[1..], [step], "{status}");
+    }
+}
+
+// E1, E5: the receiver's own lease and time to live.
+#[test]
+fn configured_durations_reach_the_store() {
+    let store = FakeStore::fresh().extend(Says::This(Held::Yes)).commit(Says::This(Held::Yes));
+    let (lease, ttl) = (Duration::from_secs(90), 4 * WEEK);
+    let receiver = builder().dedup(store.clone()).lease(lease).ttl(ttl).build().unwrap();
+    let (_, ticket) = processed(deliver(&receiver, envelope(ID)));
+    block_on(receiver.renew(&ticket));
+    _ = block_on(receiver.settle(ticket, 200));
+    assert_eq!(store.claimed().2, lease);
+    assert_eq!(store.asked()[1..], [Asked::Extend { fence: 1, lease }, Asked::Commit { fence: 1, ttl }]);
+}
+
+// E5: a ticket that nobody settles, as after a crash, leaves the claim to its lease.
+#[test]
+fn a_dropped_ticket_asks_nothing() {
+    let store = FakeStore::fresh();
+    drop(processed(deliver(&over(&store), envelope(ID))));
+    assert_eq!(store.asked().len(), 1);
+}
+
+// E2: a duplicate is acknowledged, and has no second effect.
+#[test]
+fn a_duplicate() {
+    let store = FakeStore::default().claim(Says::This(Found::Done));
+    let answer = answered(deliver(&over(&store), envelope(ID)));
+    assert_eq!((answer.outcome(), answer.status()), (Outcome::Duplicate, 200));
+    assert_eq!(store.asked().len(), 1);
+}
+
+// E5: in flight, with what is left of the lease, at least 1.
+#[test]
+fn in_flight() {
+    for (remaining, retry_after) in [
+        (Duration::ZERO, "1"),
+        (Duration::from_nanos(1), "1"),
+        (Duration::from_secs(1), "1"),
+        (Duration::from_millis(1500), "2"),
+        (LEASE, "30"),
+        (Duration::from_secs(u64::MAX), "18446744073709551615"),
+        // Whatever a store says, it does not bring the receiver down.
+        (Duration::MAX, "18446744073709551615"),
+    ] {
+        let store = FakeStore::default().claim(Says::This(Found::InFlight(remaining)));
+        let answer = answered(deliver(&over(&store), envelope(ID)));
+        assert_eq!((answer.outcome(), answer.status()), (Outcome::InFlight, 503));
+        assert_eq!(headers(&answer), [("retry-after", retry_after.to_owned())], "{remaining:?}");
+    }
+}
+
+// E6: acknowledged as a duplicate, or refused where the receiver is set to; an error in the log either way.
+#[test]
+fn a_conflict() {
+    for (refuse, status) in [(false, 200), (true, 409)] {
+        let store = FakeStore::default().claim(Says::This(Found::Conflict));
+        let receiver = builder().dedup(store.clone()).refuse_conflicts(refuse).build().unwrap();
+        let (answer, lines) = captured(|| answered(deliver(&receiver, envelope(ID))));
+        assert_eq!((answer.outcome(), answer.status()), (Outcome::Conflict, status));
+        assert_eq!(store.asked().len(), 1);
+        assert_eq!(delivery_line(&lines).level, Level::ERROR);
+        assert_eq!(delivery_line(&lines).field("status"), Some(&*status.to_string()));
+
+        let receiver =
+            builder().inbox(FakeInbox::new(Says::This(Accepted::Conflict))).refuse_conflicts(refuse).build().unwrap();
+        let (answer, lines) = captured(|| answered(deliver(&receiver, envelope(ID))));
+        assert_eq!((answer.outcome(), answer.status()), (Outcome::Conflict, status));
+        assert_eq!(delivery_line(&lines).level, Level::ERROR);
+    }
+}
+
+// E6: being refused is for conflicts; a duplicate stays acknowledged.
+#[test]
+fn refusing_conflicts_refuses_no_duplicate() {
+    let store = FakeStore::default().claim(Says::This(Found::Done));
+    let receiver = builder().dedup(store).refuse_conflicts(true).build().unwrap();
+    assert_eq!(answered(deliver(&receiver, envelope(ID))).status(), 200);
+}
+
+// E6: one id with two bodies is one key with two fingerprints.
+#[test]
+fn the_key_is_the_id_alone() {
+    let claim = |body: &str| {
+        let store = FakeStore::fresh();
+        drop(processed(deliver(&over(&store), body.to_owned())));
+        store.claimed()
+    };
+    let body = envelope(ID);
+    let (key, fingerprint, _) = claim(&body);
+    for (part, other) in [
+        ("live", "test"),
+        (TYPE, "job.failed"),
+        ("1787923100", "1787923101"),
+        ("\"j1\"", "\"j2\""),
+        // G2: what it replays is no part of it.
+        ("\"data\":", "\"replay_of\":\"evt_0\",\"data\":"),
+    ] {
+        let (other_key, other_fingerprint, _) = claim(&body.replace(part, other));
+        assert_eq!(other_key, key, "{part}");
+        assert_ne!(other_fingerprint, fingerprint, "{part}");
+    }
+    assert_eq!(claim(&body), (key, fingerprint, LEASE));
+    assert_ne!(claim(&envelope("evt_2")).0, key);
+}
+
+// E1: the scope is a configured name, and ids are unique within it.
+#[test]
+fn scopes_separate_ids() {
+    let claim = |configured: Option<&'static str>, asked: Option<&str>| {
+        let store = FakeStore::fresh();
+        let mut receiver = builder().dedup(store.clone());
+        if let Some(scope) = configured {
+            receiver = receiver.scope(scope);
+        }
+        let (body, lines) = (Bytes::from(envelope(ID)), signed(&known(), envelope(ID)));
+        let mut delivery = Delivery::new("POST", &lines, body);
+        if let Some(scope) = asked {
+            delivery = delivery.scope(scope);
+        }
+        let (event, _) = processed(block_on(receiver.build().unwrap().admit(delivery)));
+        assert_eq!(event.scope(), asked.or(configured).unwrap_or("default"));
+        store.claimed().0
+    };
+    assert_eq!(claim(None, None), claim(Some("default"), None));
+    assert_eq!(claim(Some("a"), None), claim(Some("b"), Some("a")));
+    assert_ne!(claim(Some("a"), None), claim(Some("b"), None));
+    assert_ne!(claim(Some("a"), Some("b")), claim(Some("a"), Some("c")));
+}
+
+// E1: the key has nothing of the request's own: not its other headers, not the time, not the secret that matched.
+#[test]
+fn attempts_of_one_delivery_meet() {
+    let claim = |at: u64, host: &str| {
+        let store = FakeStore::fresh();
+        let body = envelope(ID);
+        let mut lines = common::signed_at(&known(), at, &body);
+        lines.push(("host".into(), host.into()));
+        drop(processed(post(&over(&store), &lines, body)));
+        store.claimed()
+    };
+    assert_eq!(claim(NOW, "a.example"), claim(NOW - 60, "b.example"));
+}
+
+// E7, E9: a store that cannot answer is never a duplicate, and never lets an event through.
+#[test]
+fn a_store_that_is_down_or_full() {
+    for says in [Says::Fails, Says::IsFull] {
+        let store = FakeStore::default().claim(says);
+        let (answer, lines) = captured(|| answered(deliver(&over(&store), envelope(ID))));
+        assert_eq!((answer.outcome(), answer.status()), (Outcome::StoreUnavailable, 503));
+        assert!(matches!(&headers(&answer)[..], [("retry-after", _)]));
+        assert_eq!(delivery_line(&lines).level, Level::ERROR);
+    }
+}
+
+// E7: the cause is for whoever reads the log.
+#[test]
+fn the_cause_is_logged() {
+    let store = FakeStore::default().claim(Says::Fails);
+    let (_, lines) = captured(|| answered(deliver(&over(&store), envelope(ID))));
+    assert!(delivery_line(&lines).field("reason").unwrap().contains("connection refused"));
+
+    let receiver = builder().secrets(FakeSource::new(Says::Fails)).dedup(FakeStore::untouched()).build().unwrap();
+    let (_, lines) = captured(|| answered(deliver(&receiver, envelope(ID))));
+    assert!(delivery_line(&lines).field("reason").unwrap().contains("the vault is sealed"));
+}
+
+// E7: the 2xx stands although the commit failed, and somebody can try again.
+#[test]
+fn a_commit_that_fails() {
+    for says in [Says::Fails, Says::IsFull] {
+        let store = FakeStore::fresh().commit(says).commit(Says::Fails).commit(Says::This(Held::Yes));
+        let receiver = over(&store);
+        let (_, ticket) = processed(deliver(&receiver, envelope(ID)));
+        let (settled, lines) = captured(|| block_on(receiver.settle(ticket, 201)));
+        assert_eq!((settled.answer.outcome(), settled.answer.status()), (Outcome::Processed, 201));
+        assert!(
+            lines.iter().any(|line| line.level == Level::ERROR && line.field("step") == Some("commit")),
+            "{lines:#?}"
+        );
+
+        let ticket = settled.uncommitted.unwrap();
+        assert!(block_on(receiver.commit(&ticket)).is_err());
+        assert_eq!(block_on(receiver.commit(&ticket)).unwrap(), Held::Yes);
+        let commit = Asked::Commit { fence: 1, ttl: WEEK };
+        assert_eq!(store.asked()[1..], [commit, commit, commit]);
+    }
+}
+
+// E8: a late owner neither commits nor tries again; its answer is its handler's.
+#[test]
+fn a_late_owner_has_lost() {
+    let store = FakeStore::fresh().commit(Says::This(Held::Lost));
+    let ((answer, uncommitted), lines) = captured(|| settle(&over(&store), 200));
+    assert_eq!((answer.outcome(), answer.status(), uncommitted), (Outcome::Processed, 200, false));
+    assert_eq!(store.asked().len(), 2);
+    assert!(lines.iter().any(|line| line.level == Level::WARN && line.field("step") == Some("commit")), "{lines:#?}");
+
+    let store = FakeStore::fresh().release(Says::This(Held::Lost));
+    let (answer, uncommitted) = settle(&over(&store), 500);
+    assert_eq!((answer.outcome(), answer.status(), uncommitted), (Outcome::HandlerFailed, 500, false));
+}
+
+// E5: a release that fails changes no answer: the claim ends with its lease.
+#[test]
+fn a_release_that_fails() {
+    for says in [Says::Fails, Says::IsFull] {
+        let store = FakeStore::fresh().release(says);
+        let ((answer, uncommitted), lines) = captured(|| settle(&over(&store), 503));
+        assert_eq!((answer.outcome(), answer.status(), uncommitted), (Outcome::HandlerFailed, 503, false));
+        assert_eq!(store.asked().len(), 2);
+        assert!(
+            lines.iter().any(|line| line.level == Level::ERROR && line.field("step") == Some("release")),
+            "{lines:#?}"
+        );
+    }
+}
+
+// E5, E8: a renewal tells a lost claim from a store that is down, after which the lease may still hold.
+#[test]
+fn renewals() {
+    let store = FakeStore::fresh().extend(Says::This(Held::Yes)).extend(Says::Fails).extend(Says::This(Held::Lost));
+    let receiver = over(&store);
+    let (_, ticket) = processed(deliver(&receiver, envelope(ID)));
+    let renewed: Vec<_> = (0..3).map(|_| block_on(receiver.renew(&ticket))).collect();
+    assert_eq!(renewed, [Held::Yes, Held::Yes, Held::Lost]);
+}
+
+// H7: 1xx, 3xx and 410 never leave the receiver, unless the user opts in.
+#[test]
+fn statuses_that_would_end_or_redirect_a_delivery() {
+    for status in 100..=599 {
+        let receiver = |forward| {
+            let store = FakeStore::fresh().commit(Says::This(Held::Yes)).release(Says::This(Held::Yes));
+            builder().dedup(store).forward_any_status(forward).build().unwrap()
+        };
+        let harmful = matches!(status / 100, 1 | 3) || status == 410;
+        let outcome = if status / 100 == 2 { Outcome::Processed } else { Outcome::HandlerFailed };
+
+        let (answer, _) = settle(&receiver(false), status);
+        let expected = if harmful { (outcome, 500, false) } else { (outcome, status, true) };
+        assert_eq!((answer.outcome(), answer.status(), answer.keeps_response()), expected, "{status}");
+
+        let (answer, _) = settle(&receiver(true), status);
+        assert_eq!((answer.outcome(), answer.status(), answer.keeps_response()), (outcome, status, true), "{status}");
+    }
+}
+
+// H8: told 503 while the handler runs on; what it makes of the event counts all the same.
+#[test]
+fn a_slow_handler_still_commits() {
+    let store = FakeStore::fresh().commit(Says::This(Held::Yes));
+    let receiver = over(&store);
+    let (event, ticket) = processed(deliver(&receiver, envelope(ID)));
+    let answer = receiver.slow(&event);
+    assert_eq!((answer.outcome(), answer.status()), (Outcome::HandlerSlow, 503));
+    assert!(matches!(&headers(&answer)[..], [("retry-after", _)]));
+    assert_eq!(store.asked().len(), 1);
+
+    _ = block_on(receiver.settle(ticket, 200));
+    assert_eq!(store.asked()[1..], [Asked::Commit { fence: 1, ttl: WEEK }]);
+}
+
+// H8: the figures of the contract.
+#[test]
+fn budgets() {
+    let budgets = over(&FakeStore::untouched()).budgets();
+    assert_eq!(budgets.body, Duration::from_secs(5));
+    assert_eq!(budgets.answer, Duration::from_secs(9));
+    assert_eq!(budgets.handler, Duration::from_secs(300));
+    assert_eq!(budgets.lease, LEASE);
+}
+
+// Rules of the house: a secret source that hangs is one that is down.
+#[test]
+fn a_secret_source_that_hangs() {
+    let timer = FakeTimer::default();
+    let receiver = builder().secrets(FakeSource::new(Says::Hangs)).dedup(FakeStore::untouched()).build().unwrap();
+    let answer = answered(deliver(&receiver.with_timer(Arc::new(timer.clone())), envelope(ID)));
+    assert_eq!((answer.outcome(), answer.status()), (Outcome::NoSecret, 503));
+    assert_eq!(timer.asked(), [Duration::from_secs(2)]);
+}
+
+// Rules of the house: a database that hangs is a database that is down. E7: and never a duplicate.
+#[test]
+fn a_store_that_hangs() {
+    let timer = FakeTimer::default();
+    let hanging = FakeStore::default().claim(Says::Hangs);
+    let answer = answered(deliver(&over(&hanging).with_timer(Arc::new(timer.clone())), envelope(ID)));
+    assert_eq!((answer.outcome(), answer.status()), (Outcome::StoreUnavailable, 503));
+    assert_eq!(timer.asked(), [Duration::from_secs(2)]);
+
+    let receiver = builder().inbox(FakeInbox::new(Says::Hangs)).build().unwrap();
+    let answer = answered(deliver(&receiver.with_timer(Arc::new(timer)), envelope(ID)));
+    assert_eq!((answer.outcome(), answer.status()), (Outcome::StoreUnavailable, 503));
+}
+
+// E7: also for every step after the claim.
+#[test]
+fn a_store_that_begins_to_hang() {
+    let store = FakeStore::fresh().extend(Says::Hangs).commit(Says::Hangs).commit(Says::Hangs);
+    let receiver = over(&store).with_timer(Arc::new(FakeTimer::default()));
+    let (_, ticket) = processed(deliver(&receiver, envelope(ID)));
+    assert_eq!(block_on(receiver.renew(&ticket)), Held::Yes);
+    let settled = block_on(receiver.settle(ticket, 200));
+    assert_eq!(settled.answer.status(), 200);
+    let error = block_on(receiver.commit(&settled.uncommitted.unwrap())).unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::TimedOut);
+
+    let store = FakeStore::fresh().release(Says::Hangs);
+    let (answer, _) = settle(&over(&store).with_timer(Arc::new(FakeTimer::default())), 422);
+    assert_eq!((answer.outcome(), answer.status()), (Outcome::HandlerFailed, 422));
+}
+
+// Rules of the house: each of the two has its own budget.
+#[test]
+fn configured_budgets_reach_the_timer() {
+    let timer = FakeTimer::default();
+    let (secrets, store) = (Duration::from_millis(700), Duration::from_millis(300));
+    let builder = || builder().secrets_budget(secrets).store_budget(store);
+    let receiver = builder().secrets(FakeSource::new(Says::Hangs)).dedup(NoDedup).build().unwrap();
+    _ = answered(deliver(&receiver.with_timer(Arc::new(timer.clone())), envelope(ID)));
+    let receiver = builder().dedup(FakeStore::default().claim(Says::Hangs)).build().unwrap();
+    _ = answered(deliver(&receiver.with_timer(Arc::new(timer.clone())), envelope(ID)));
+    assert_eq!(timer.asked(), [secrets, store]);
+}
+
+// Rules of the house: who answers in time is heard, and who answers at once costs no timer.
+#[test]
+fn answers_in_time_are_heard() {
+    let timer = FakeTimer::default();
+    timer.stop();
+    let store = FakeStore::default().claim(Says::Later(Found::Nothing)).commit(Says::Later(Held::Yes));
+    let source = FakeSource::new(Says::Later(Some(known())));
+    let receiver = builder().secrets(source).dedup(store.clone()).build().unwrap().with_timer(Arc::new(timer.clone()));
+    let (answer, uncommitted) = settle(&receiver, 200);
+    assert_eq!((answer.outcome(), uncommitted), (Outcome::Processed, false));
+    assert_eq!(timer.asked().len(), 3);
+
+    let timer = FakeTimer::default();
+    let store = FakeStore::fresh().commit(Says::This(Held::Yes));
+    let (answer, uncommitted) = settle(&over(&store).with_timer(Arc::new(timer.clone())), 200);
+    assert_eq!((answer.outcome(), uncommitted), (Outcome::Processed, false));
+    assert_eq!(timer.asked(), []);
+}
+
+// Rules of the house: without a timer nothing is given up.
+#[test]
+fn without_a_timer_a_store_is_awaited() {
+    let receiver = over(&FakeStore::default().claim(Says::Hangs));
+    let (body, lines) = (Bytes::from(envelope(ID)), signed(&known(), envelope(ID)));
+    let mut admission = Box::pin(receiver.admit(Delivery::new("POST", &lines, body)));
+    assert!(admission.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+}
+
+// H6, E6: written down and acknowledged, or known already; no handler runs.
+#[test]
+fn an_inbox() {
+    for (accepted, outcome) in [
+        (Accepted::Stored, Outcome::Stored),
+        (Accepted::Duplicate, Outcome::Duplicate),
+        (Accepted::Conflict, Outcome::Conflict),
+    ] {
+        let inbox = FakeInbox::new(Says::This(accepted));
+        let receiver = builder().inbox(inbox.clone()).build().unwrap();
+        let answer = answered(deliver(&receiver, envelope(ID)));
+        assert_eq!((answer.outcome(), answer.status(), answer.keeps_response()), (outcome, 200, false));
+        assert_eq!(inbox.written().len(), 1);
+    }
+}
+
+// E7, E9
+#[test]
+fn an_inbox_that_is_down_or_full() {
+    for says in [Says::Fails, Says::IsFull] {
+        let receiver = builder().inbox(FakeInbox::new(says)).build().unwrap();
+        let answer = answered(deliver(&receiver, envelope(ID)));
+        assert_eq!((answer.outcome(), answer.status()), (Outcome::StoreUnavailable, 503));
+        assert!(matches!(&headers(&answer)[..], [("retry-after", _)]));
+    }
+}
+
+// H6, E1: everything that a worker needs later.
+#[test]
+fn what_an_inbox_is_given() {
+    let store = FakeStore::fresh();
+    drop(processed(deliver(&builder().dedup(store.clone()).scope("shop").build().unwrap(), envelope(ID))));
+    let (key, fingerprint, _) = store.claimed();
+
+    let inbox = FakeInbox::new(Says::This(Accepted::Stored));
+    let receiver = builder().inbox(inbox.clone()).scope("shop").build().unwrap();
+    _ = answered(deliver(&receiver, envelope(ID)));
+    let [record] = &inbox.written()[..] else { panic!("not one record") };
+    assert_eq!((record.key, record.fingerprint), (key, fingerprint));
+    assert_eq!(record.provider, "asixto");
+    assert_eq!(record.scope, "shop");
+    assert_eq!(record.id, ID);
+    assert_eq!(record.event_type, TYPE);
+    assert_eq!(record.body, envelope(ID));
+    assert_eq!(record.received, UnixTime::from_secs(NOW));
+    assert_eq!(record.ttl, WEEK);
+}
+
+// A3, K: an inbox, too, is given nothing that is forged, stale or no envelope.
+#[test]
+fn an_inbox_is_given_what_was_verified() {
+    let inbox = FakeInbox::new(Says::This(Accepted::Stored));
+    let receiver = builder().inbox(inbox.clone()).build().unwrap();
+    _ = answered(post(
+        &receiver,
+        &signed(&common::secrets("forged", common::FORGED_SECRET), envelope(ID)),
+        envelope(ID),
+    ));
+    _ = answered(post(&receiver, &common::signed_at(&known(), NOW - 301, envelope(ID)), envelope(ID)));
+    _ = answered(deliver(&receiver, envelope("")));
+    assert_eq!(inbox.written(), []);
+}
+
+// E5: without deduplication, which has to be named, every delivery runs the handler.
+#[test]
+fn no_dedup() {
+    let receiver = builder().dedup(NoDedup).build().unwrap();
+    for _ in 0..2 {
+        assert_eq!(settle(&receiver, 200).0.outcome(), Outcome::Processed);
+        assert_eq!(settle(&receiver, 500).0.outcome(), Outcome::HandlerFailed);
+    }
+}

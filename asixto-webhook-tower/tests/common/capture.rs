@@ -1,0 +1,101 @@
+//! What is logged on this thread, for a test to read: with a runtime of one thread, everything a test does.
+
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    fmt::{Debug, Write},
+    sync::Once,
+};
+
+use tracing::{
+    Event, Level, Subscriber,
+    field::{Field, Visit},
+};
+use tracing_subscriber::{
+    Layer,
+    layer::{Context, SubscriberExt},
+};
+
+/// One event.
+#[derive(Debug, Clone)]
+pub(crate) struct Line {
+    pub(crate) level: Level,
+    pub(crate) fields: BTreeMap<&'static str, String>,
+}
+
+impl Line {
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        self.fields.get(name).map(String::as_str)
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        self.field("message").unwrap_or_default()
+    }
+}
+
+thread_local! {
+    static LINES: RefCell<Vec<Line>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The log from its start on.
+#[derive(Debug)]
+pub(crate) struct Log(());
+
+impl Log {
+    pub(crate) fn start() -> Self {
+        static INSTALLED: Once = Once::new();
+        INSTALLED.call_once(|| {
+            tracing::subscriber::set_global_default(tracing_subscriber::registry().with(ToThread)).unwrap();
+        });
+        LINES.take();
+        Self(())
+    }
+
+    /// Every line so far.
+    pub(crate) fn lines(&self) -> Vec<Line> {
+        LINES.with_borrow(Clone::clone)
+    }
+
+    /// The outcomes of deliveries, in the order in which they were logged.
+    pub(crate) fn outcomes(&self) -> Vec<String> {
+        self.lines().iter().filter_map(|line| line.field("outcome").map(str::to_owned)).collect()
+    }
+
+    /// The one line about a delivery.
+    #[track_caller]
+    pub(crate) fn delivery(&self) -> Line {
+        let lines: Vec<_> = self.lines().into_iter().filter(|line| line.field("outcome").is_some()).collect();
+        match &lines[..] {
+            [line] => line.clone(),
+            _ => panic!("not exactly one line of a delivery: {lines:#?}"),
+        }
+    }
+
+    /// How many lines say this.
+    pub(crate) fn count(&self, message: &str) -> usize {
+        self.lines().iter().filter(|line| line.message().contains(message)).count()
+    }
+}
+
+struct ToThread;
+
+impl<S: Subscriber> Layer<S> for ToThread {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        LINES.with_borrow_mut(|lines| lines.push(Line { level: *event.metadata().level(), fields: fields.0 }));
+    }
+}
+
+#[derive(Default)]
+struct Fields(BTreeMap<&'static str, String>);
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        write!(self.0.entry(field.name()).or_default(), "{value:?}").unwrap();
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.entry(field.name()).or_default().push_str(value);
+    }
+}
