@@ -17,13 +17,13 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
-pub(crate) struct Config<P: Provider> {
-    pub(crate) provider: P,
-    pub(crate) secrets: Arc<dyn SecretSource<P>>,
-    pub(crate) sink: Sink,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) timer: Option<Arc<dyn Timer>>,
-    pub(crate) settings: Settings,
+pub(super) struct Config<P: Provider> {
+    pub(super) provider: P,
+    pub(super) secrets: Arc<dyn SecretSource<P>>,
+    pub(super) sink: Sink,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) timer: Option<Arc<dyn Timer>>,
+    pub(super) settings: Settings,
 }
 
 impl<P: Provider> Clone for Config<P> {
@@ -41,21 +41,21 @@ impl<P: Provider> Clone for Config<P> {
 
 /// The plain values of a receiver's configuration.
 #[derive(Debug, Clone)]
-pub(crate) struct Settings {
-    pub(crate) scope: Arc<str>,
-    pub(crate) environment: Option<Environment>,
-    pub(crate) tolerance: Duration,
-    pub(crate) body_limit: usize,
-    pub(crate) body_budget: Duration,
-    pub(crate) answer_budget: Duration,
-    pub(crate) handler_budget: Duration,
-    pub(crate) secrets_budget: Duration,
-    pub(crate) store_budget: Duration,
-    pub(crate) lease: Duration,
-    pub(crate) ttl: Duration,
-    pub(crate) refuse_conflicts: bool,
-    pub(crate) forward_any_status: bool,
-    pub(crate) diagnostics: bool,
+pub(super) struct Settings {
+    pub(super) scope: Arc<str>,
+    pub(super) environment: Option<Environment>,
+    pub(super) tolerance: Duration,
+    pub(super) body_limit: usize,
+    pub(super) body_budget: Duration,
+    pub(super) answer_budget: Duration,
+    pub(super) handler_budget: Duration,
+    pub(super) secrets_budget: Duration,
+    pub(super) store_budget: Duration,
+    pub(super) lease: Duration,
+    pub(super) ttl: Duration,
+    pub(super) refuse_conflicts: bool,
+    pub(super) forward_any_status: bool,
+    pub(super) diagnostics: bool,
 }
 
 /// Collects a receiver's configuration; [`build`](ReceiverBuilder::build) checks it.

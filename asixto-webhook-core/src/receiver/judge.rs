@@ -1,0 +1,96 @@
+//! Whether a delivery is genuine: header, secrets, MAC, window, envelope, environment, in this order.
+
+use core::fmt;
+
+use super::{Delivery, Receiver};
+use crate::{
+    dedup::{DedupKey, Keys},
+    event::Event,
+    headers::HeaderFault,
+    log::Line,
+    outcome::{Answer, Outcome},
+    provider::{Envelope, Environment, Glimpse, Opened, Provider},
+    verify::{self, Verified},
+};
+
+impl<P: Provider> Receiver<P> {
+    /// Header, secrets, MAC, window.
+    pub(super) async fn verify(&self, scope: &str, delivery: &Delivery<'_>) -> Result<Verified, Answer> {
+        let Delivery { headers, body, .. } = delivery;
+        let unverified = || Line { scope, unverified: self.0.provider.glimpse(*headers, body), ..Line::default() };
+        let signed = self.0.provider.signed(*headers).map_err(|fault| {
+            let outcome = match fault {
+                HeaderFault::Missing => Outcome::MissingHeader,
+                HeaderFault::Repeated => Outcome::RepeatedHeader,
+                HeaderFault::Malformed(_) => Outcome::MalformedHeader,
+            };
+            self.conclude(outcome, Line { reason: Some(&fault), ..unverified() })
+        })?;
+
+        let found = match self.within(self.0.settings.secrets_budget, self.0.secrets.secrets(scope)).await {
+            Some(Ok(found)) => found,
+            Some(Err(error)) => {
+                return Err(self.conclude(Outcome::NoSecret, Line { reason: Some(&error), ..unverified() }));
+            }
+            None => {
+                let reason = "the secret source did not answer in time";
+                return Err(self.conclude(Outcome::NoSecret, Line { reason: Some(&reason), ..unverified() }));
+            }
+        };
+        let Some(secrets) = found else {
+            verify::decoy(&signed, body);
+            let reason = "the scope is unknown to the secret source";
+            return Err(self.conclude(Outcome::SignatureMismatch, Line { reason: Some(&reason), ..unverified() }));
+        };
+        let Some(secret) = verify::matching(&secrets, &signed, body) else {
+            return Err(self.conclude(Outcome::SignatureMismatch, unverified()));
+        };
+
+        let skew_seconds = verify::skew(&signed, self.0.clock.now());
+        let verified = Verified { secret: secret.shared_label(), skew_seconds };
+        verified
+            .clone()
+            .within(self.0.settings.tolerance)
+            .map_err(|error| self.refuse_genuine(Outcome::OutsideWindow, scope, delivery, &verified, &error))
+    }
+
+    /// Envelope and environment.
+    pub(super) fn open(
+        &self,
+        scope: &str,
+        delivery: &Delivery<'_>,
+        verified: Verified,
+    ) -> Result<(Event<P>, DedupKey), Answer> {
+        let Delivery { headers, body, .. } = delivery;
+        let opened = self.0.provider.open(*headers, body, Keys::new(P::NAME, scope));
+        let Opened { envelope, key } = opened
+            .map_err(|fault| self.refuse_genuine(Outcome::InvalidEnvelope, scope, delivery, &verified, &fault))?;
+        let event: Event<P> = Event::new(envelope, body.clone(), scope, verified);
+        let declared = self.0.settings.environment.map(Environment::as_str);
+        if declared.is_some() && declared != event.envelope().environment() {
+            return Err(self.conclude(Outcome::WrongEnvironment, self.line(&event)));
+        }
+        Ok((event, key))
+    }
+
+    /// Refuses what a known secret signed: what it says of itself is the sender's word, as far as it can be read.
+    fn refuse_genuine(
+        &self,
+        outcome: Outcome,
+        scope: &str,
+        delivery: &Delivery<'_>,
+        verified: &Verified,
+        reason: &dyn fmt::Display,
+    ) -> Answer {
+        let Glimpse { id, event_type } = self.0.provider.glimpse(delivery.headers, &delivery.body);
+        let line = Line {
+            scope,
+            verified: Some((id.as_deref().unwrap_or_default(), event_type.as_deref().unwrap_or_default())),
+            secret: Some(verified.secret()),
+            skew_seconds: Some(verified.skew_seconds()),
+            reason: Some(reason),
+            ..Line::default()
+        };
+        self.conclude(outcome, line)
+    }
+}

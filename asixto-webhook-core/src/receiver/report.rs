@@ -1,0 +1,43 @@
+//! What is said of a delivery: one line in the log, and the answer.
+
+use super::Receiver;
+use crate::{
+    event::Event,
+    log::Line,
+    outcome::{Answer, Outcome, RETRY_SOON},
+    provider::Provider,
+};
+
+impl<P: Provider> Receiver<P> {
+    pub(super) fn diagnostics(&self) -> bool {
+        self.0.settings.diagnostics
+    }
+
+    pub(super) fn line<'a>(&self, event: &'a Event<P>) -> Line<'a> {
+        Line {
+            scope: event.scope(),
+            verified: Some((event.id(), event.event_type())),
+            secret: Some(event.verified().secret()),
+            skew_seconds: Some(event.verified().skew_seconds()),
+            ..Line::default()
+        }
+    }
+
+    /// Logs an answer about a verified event.
+    pub(super) fn log(&self, event: &Event<P>, answer: Answer) -> Answer {
+        Line { provider: P::NAME, status: answer.status(), ..self.line(event) }.write(answer.outcome());
+        answer
+    }
+
+    /// Logs an outcome and makes its answer.
+    pub(super) fn conclude(&self, outcome: Outcome, line: Line<'_>) -> Answer {
+        let answer = Answer::new(outcome, self.diagnostics());
+        // Before a body has been read there is no tenant yet, and the log names the endpoint.
+        let scope = if line.scope.is_empty() { &self.0.settings.scope } else { line.scope };
+        Line { provider: P::NAME, status: answer.status(), scope, ..line }.write(outcome);
+        if matches!(outcome, Outcome::StoreUnavailable | Outcome::NoSecret) {
+            return answer.retry_after(RETRY_SOON);
+        }
+        answer
+    }
+}

@@ -1,0 +1,122 @@
+//! What becomes of a claim: renewed, committed or released.
+
+use core::fmt;
+
+use super::{Receiver, place::Sink};
+use crate::{
+    dedup::{Held, StoreError, Token},
+    event::Event,
+    log::{self, Chain, Cut, Line},
+    outcome::{Answer, Outcome},
+    provider::{Asixto, Provider},
+};
+
+/// The claim under which a handler runs. Dropped unsettled, as by a crash, the claim ends with its lease.
+#[must_use = "settle it, or the event stays claimed until the lease ends"]
+pub struct Ticket<P: Provider = Asixto> {
+    pub(super) event: Event<P>,
+    pub(super) token: Token,
+}
+
+impl<P: Provider> fmt::Debug for Ticket<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ticket").field("event", &self.event).finish_non_exhaustive()
+    }
+}
+
+/// What came of settling a ticket.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_structs, reason = "an adapter must deal with both")]
+pub struct Settled<P: Provider = Asixto> {
+    /// The answer to the sender.
+    pub answer: Answer,
+    /// A claim whose handler succeeded while the store did not take the commit. The sender is told 2xx all the same,
+    /// since 503 would run the handler again; whoever settles calls [`Receiver::commit`] until it succeeds.
+    pub uncommitted: Option<Ticket<P>>,
+}
+
+impl<P: Provider> Receiver<P> {
+    /// Extends a claim by another lease. [`Held::Lost`] if another delivery has taken the event over.
+    ///
+    /// A store that cannot be reached is logged and no reason to give up: the lease may still hold.
+    pub async fn renew(&self, ticket: &Ticket<P>) -> Held {
+        let Sink::Handler(store) = &self.0.sink else { return Held::Lost };
+        let held = self.ask(store.extend(&ticket.token, self.0.settings.lease)).await;
+        self.note(ticket, "renew", &held);
+        held.unwrap_or(Held::Yes)
+    }
+
+    /// Notes that a claim is not renewed any more, because its handler has run for the whole of its budget.
+    pub fn overdue(&self, ticket: &Ticket<P>) {
+        tracing::error!(
+            target: log::TARGET,
+            event_id = %Cut(ticket.event.id()),
+            event_type = %Cut(ticket.event.event_type()),
+            handler_budget_seconds = self.0.settings.handler_budget.as_secs(),
+            "the handler still runs at the end of its budget: its claim is not renewed any more"
+        );
+    }
+
+    /// The answer for an event whose handler needs longer than the sender waits. It runs on, and is settled later.
+    pub fn slow(&self, event: &Event<P>) -> Answer {
+        self.log(event, Answer::new(Outcome::HandlerSlow, self.diagnostics()).retry_after(self.0.settings.lease))
+    }
+
+    /// The answer for a delivery that nobody will settle, because a seam of this receiver panicked.
+    pub fn interrupted(&self) -> Answer {
+        let reason = "the delivery's task ended without an answer: a store, source or clock has panicked";
+        self.conclude(Outcome::HandlerFailed, Line { reason: Some(&reason), ..Line::default() })
+    }
+
+    /// Commits the claim on a 2xx, releases it on any other status; a handler that panicked counts as 500.
+    pub async fn settle(&self, ticket: Ticket<P>, status: u16) -> Settled<P> {
+        let success = (200..300).contains(&status);
+        let answer = self.log(&ticket.event, self.handler_answer(status));
+        if success {
+            let uncommitted = self.commit(&ticket).await.err().map(|_| ticket);
+            return Settled { answer, uncommitted };
+        }
+        if let Sink::Handler(store) = &self.0.sink {
+            let held = self.ask(store.release(&ticket.token)).await;
+            self.note(&ticket, "release", &held);
+        }
+        Settled { answer, uncommitted: None }
+    }
+
+    /// Commits a claim whose handler succeeded, see [`Settled::uncommitted`].
+    ///
+    /// # Errors
+    /// Where the store did not take it; it is worth trying again.
+    pub async fn commit(&self, ticket: &Ticket<P>) -> Result<Held, StoreError> {
+        let Sink::Handler(store) = &self.0.sink else { return Ok(Held::Lost) };
+        let held = self.ask(store.commit(&ticket.token, self.0.settings.ttl)).await;
+        self.note(ticket, "commit", &held);
+        held
+    }
+
+    /// The answer to what a handler answered: its own, unless that would end or redirect the delivery.
+    fn handler_answer(&self, status: u16) -> Answer {
+        let harmful = matches!(status, 0..200 | 300..400 | 410);
+        match status {
+            200..300 => Answer::new(Outcome::Processed, self.diagnostics()).status_is(status).keeping_response(),
+            _ if harmful && !self.0.settings.forward_any_status => {
+                Answer::new(Outcome::HandlerFailed, self.diagnostics())
+            }
+            _ => Answer::new(Outcome::HandlerFailed, self.diagnostics()).status_is(status).keeping_response(),
+        }
+    }
+
+    fn note(&self, ticket: &Ticket<P>, step: &'static str, held: &Result<Held, StoreError>) {
+        let event_id = Cut(ticket.event.id());
+        match held {
+            Ok(Held::Yes) => {}
+            Ok(Held::Lost) => tracing::warn!(
+                target: log::TARGET,
+                %event_id,
+                step,
+                "the claim is lost: another delivery of the event has taken it over"
+            ),
+            Err(error) => tracing::error!(target: log::TARGET, %event_id, step, reason = %Chain(error), "store failed"),
+        }
+    }
+}
