@@ -177,8 +177,18 @@ impl<'a> Keys<'a> {
     /// The key of the event that `parts` identify. Their lengths are part of it: `a`, `bc` is not `ab`, `c`.
     #[must_use]
     pub fn event(self, parts: &[&str]) -> DedupKey {
+        self.digest("event", parts)
+    }
+
+    /// The key of a nonce, which no event's key ever meets.
+    #[must_use]
+    pub fn nonce(self, nonce: &str) -> DedupKey {
+        self.digest("nonce", &[nonce])
+    }
+
+    fn digest(self, kind: &str, parts: &[&str]) -> DedupKey {
         let mut digest = Sha256::new();
-        for part in [self.provider, self.scope].iter().chain(parts) {
+        for part in [self.provider, self.scope, kind].iter().chain(parts) {
             digest.update((part.len() as u64).to_be_bytes());
             digest.update(part);
         }

@@ -87,6 +87,8 @@ pub enum Malformed {
     SecondTimestamp,
     /// A timestamp that is not a positive decimal number without leading zeros.
     NotDecimal,
+    /// No identifier or nonce, or one outside its alphabet.
+    NoIdentifier,
     /// No signature of the version that this receiver knows.
     NoSignature,
 }
@@ -103,6 +105,9 @@ impl fmt::Display for HeaderFault {
             }
             Self::Malformed(Malformed::NotDecimal) => {
                 "expected the timestamp to be a positive decimal number, found another text"
+            }
+            Self::Malformed(Malformed::NoIdentifier) => {
+                "expected an identifier or nonce in its header, found none, or one outside its alphabet"
             }
             Self::Malformed(Malformed::NoSignature) => {
                 "expected a signature of a known version in the signature header, found none"

@@ -39,6 +39,8 @@ pub struct Record<'a> {
     pub key: &'a DedupKey,
     /// A digest of the body, by which a second body under one key is noticed.
     pub fingerprint: Fingerprint,
+    /// A key that may be used by this body alone, and for how long that must be remembered.
+    pub nonce: Option<(&'a DedupKey, Duration)>,
     /// The short name of the sender.
     pub provider: &'a str,
     /// The endpoint or tenant.
@@ -79,4 +81,6 @@ pub enum Accepted {
     Duplicate,
     /// One with another body was there already; this body is kept beside it for inspection.
     Conflict,
+    /// Its nonce was used by another body; nothing was written.
+    NonceReused,
 }

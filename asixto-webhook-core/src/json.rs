@@ -9,6 +9,8 @@ use core::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::provider::EnvelopeFault;
+
 /// The members of one object, in the order they were sent.
 pub(crate) struct Fields<'a>(Vec<(Wtf8<'a>, &'a RawValue)>);
 
@@ -22,6 +24,16 @@ impl<'a> Fields<'a> {
         Self::of(value).map_err(|kind| NotAnObject(Some(kind)))
     }
 
+    /// The members of an envelope: an object in which no name stands twice, so that what deduplicates and what a
+    /// handler sees cannot differ.
+    pub(crate) fn envelope(json: &'a [u8]) -> Result<Self, EnvelopeFault> {
+        let fields = Self::parse(json).map_err(|NotAnObject(kind)| match kind {
+            None => EnvelopeFault::NotJson,
+            Some(found) => EnvelopeFault::NotAnObject { found },
+        })?;
+        if fields.repeats_a_name() { Err(EnvelopeFault::RepeatedField) } else { Ok(fields) }
+    }
+
     /// The members of `value`, or the kind that it has instead.
     pub(crate) fn of(value: &'a RawValue) -> Result<Self, JsonKind> {
         serde_json::from_str(value.get()).map_err(|_| JsonKind::of(value))
@@ -32,8 +44,13 @@ impl<'a> Fields<'a> {
         self.0.iter().rev().find(|(key, _)| *key.0 == *name.as_bytes()).map(|(_, value)| *value)
     }
 
+    /// Names, unescaped, and values in the order they were sent.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], &'a RawValue)> {
+        self.0.iter().map(|(name, value)| (&*name.0, *value))
+    }
+
     /// Whether any name, unescaped, appears twice.
-    pub(crate) fn repeats_a_name(&self) -> bool {
+    fn repeats_a_name(&self) -> bool {
         let mut names: Vec<&[u8]> = self.0.iter().map(|(name, _)| &*name.0).collect();
         names.sort_unstable();
         names.windows(2).any(|pair| pair.first() == pair.last())

@@ -33,6 +33,8 @@ pub enum Outcome {
     InvalidEnvelope,
     /// Signed, for the other environment.
     WrongEnvironment,
+    /// Signed, with a nonce that another body has used.
+    NonceReused,
     /// The method is not POST.
     MethodNotAllowed,
     /// The body did not arrive in time.
@@ -53,7 +55,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome, in the order in which a delivery meets them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::MethodNotAllowed,
         Self::BodyTooLarge,
         Self::BodyTimeout,
@@ -67,6 +69,7 @@ impl Outcome {
         Self::InvalidEnvelope,
         Self::WrongEnvironment,
         Self::StoreUnavailable,
+        Self::NonceReused,
         Self::Stored,
         Self::Duplicate,
         Self::Conflict,
@@ -102,6 +105,7 @@ impl Outcome {
             Self::OutsideWindow => ("outside_window", 400),
             Self::InvalidEnvelope => ("invalid_envelope", 400),
             Self::WrongEnvironment => ("wrong_environment", 400),
+            Self::NonceReused => ("nonce_reused", 400),
             Self::MethodNotAllowed => ("method_not_allowed", 405),
             Self::BodyTimeout => ("body_timeout", 408),
             Self::BodyAborted => ("body_aborted", 400),

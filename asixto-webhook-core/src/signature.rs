@@ -13,6 +13,9 @@ pub struct Signed<'h> {
     pub timestamp: u64,
     /// The MACs offered, of which one that matches is enough.
     pub candidates: Candidates<'h>,
+    /// The byte that the body must begin with, for a message whose parts have no separator between them: without it
+    /// bytes could move from one part to the next under the same MAC.
+    pub body_begins: Option<u8>,
 }
 
 impl fmt::Debug for Signed<'_> {

@@ -74,7 +74,7 @@ impl<P: Provider> Verifier<P> {
     pub fn begin<'a>(&'a self, headers: &'a dyn HeaderLines) -> Result<Check<'a, P>, VerifyError> {
         let signed = self.provider.signed(Headers::new(headers))?;
         let running = self.secrets.iter().map(|secret| secret.mac().begin(&signed.prefix)).collect();
-        Ok(Check { verifier: self, signed, running })
+        Ok(Check { verifier: self, signed, running, first: None })
     }
 }
 
@@ -98,11 +98,14 @@ pub struct Check<'a, P: Provider = Asixto> {
     verifier: &'a Verifier<P>,
     signed: Signed<'a>,
     running: Vec<Keyed>,
+    /// The first byte of the body.
+    first: Option<u8>,
 }
 
 impl<P: Provider> Check<'_, P> {
     /// Takes the next bytes of the body, as they came over the wire.
     pub fn update(&mut self, chunk: &[u8]) {
+        self.first = self.first.or(chunk.first().copied());
         for mac in &mut self.running {
             mac.update(chunk);
         }
@@ -113,12 +116,12 @@ impl<P: Provider> Check<'_, P> {
     /// # Errors
     /// [`VerifyError::SignatureMismatch`], or for a genuine delivery [`VerifyError::OutsideWindow`].
     pub fn finish(self, now: UnixTime) -> Result<Verified, VerifyError> {
-        let Self { verifier, signed, running } = self;
+        let Self { verifier, signed, running, first } = self;
         let secret = verifier
             .secrets
             .iter()
             .zip(running)
-            .find_map(|(secret, mac)| offered(&signed, mac).then_some(secret))
+            .find_map(|(secret, mac)| offered(&signed, mac, first).then_some(secret))
             .ok_or(VerifyError::SignatureMismatch)?;
         Verified { secret: secret.shared_label(), skew_seconds: skew(&signed, now) }.within(verifier.tolerance)
     }
@@ -139,7 +142,7 @@ pub(crate) fn matching<'s, P: Provider>(
     secrets.iter().find(|secret| {
         let mut mac = secret.mac().begin(&signed.prefix);
         mac.update(body);
-        offered(signed, mac)
+        offered(signed, mac, body.first().copied())
     })
 }
 
@@ -147,13 +150,14 @@ pub(crate) fn matching<'s, P: Provider>(
 pub(crate) fn decoy(signed: &Signed<'_>, body: &[u8]) {
     let mut mac = Keyed::new(b"decoy").begin(&signed.prefix);
     mac.update(body);
-    core::hint::black_box(offered(signed, mac));
+    core::hint::black_box(offered(signed, mac, body.first().copied()));
 }
 
 /// Whether the MAC is among the offered ones: all are compared, so that the place of a match takes no time.
-fn offered(signed: &Signed<'_>, mac: Keyed) -> bool {
+fn offered(signed: &Signed<'_>, mac: Keyed, first: Option<u8>) -> bool {
     let tag = mac.finish(signed.candidates.encoding());
-    signed.candidates.texts().fold(Choice::from(0), |found, text| found | tag.matches(text)).into()
+    let found = signed.candidates.texts().fold(Choice::from(0), |found, text| found | tag.matches(text));
+    bool::from(found) && (signed.body_begins.is_none() || signed.body_begins == first)
 }
 
 pub(crate) fn skew(signed: &Signed<'_>, now: UnixTime) -> i64 {

@@ -1,6 +1,11 @@
 //! The seam between senders: what differs from one to the next, and nothing else.
 
+mod agent;
 mod asixto;
+mod cloudevents;
+mod glimpse;
+mod standard;
+mod timestamped;
 
 use alloc::{borrow::Cow, string::String, vec::Vec};
 use core::{fmt, time::Duration};
@@ -8,10 +13,14 @@ use core::{fmt, time::Duration};
 use bytes::Bytes;
 use zeroize::Zeroizing;
 
+pub use agent::{Agent, AgentEnvelope, Identity, Unidentified};
 pub use asixto::*;
+pub use cloudevents::{CloudEvent, CloudEvents, InvalidHeaderName};
+use glimpse::glimpse;
+pub use standard::{StandardEnvelope, StandardWebhooks};
 
 use crate::{
-    dedup::Keys,
+    dedup::{DedupKey, Keys},
     headers::{HeaderFault, Headers},
     json::JsonKind,
     secret::{SecretError, SecretSet},
@@ -87,13 +96,22 @@ pub struct Opened<E> {
     /// The envelope.
     pub envelope: E,
     /// The key that is claimed before the event is handed out.
-    pub key: crate::dedup::DedupKey,
+    pub key: DedupKey,
+    /// A key that is claimed before that, and may be used by this body alone within the window.
+    pub nonce: Option<DedupKey>,
 }
 
 impl<E> Opened<E> {
     /// An envelope deduplicated by `key`.
-    pub const fn new(envelope: E, key: crate::dedup::DedupKey) -> Self {
-        Self { envelope, key }
+    pub const fn new(envelope: E, key: DedupKey) -> Self {
+        Self { envelope, key, nonce: None }
+    }
+
+    /// With a nonce of the sender's.
+    #[must_use]
+    pub fn with_nonce(mut self, nonce: DedupKey) -> Self {
+        self.nonce = Some(nonce);
+        self
     }
 }
 
@@ -120,13 +138,22 @@ pub struct Message<'m> {
     pub at: UnixTime,
     /// The raw body.
     pub body: &'m [u8],
+    /// The identifier of the event, or the nonce of the delivery, for senders that put one into a header.
+    pub id: &'m str,
 }
 
 impl<'m> Message<'m> {
     /// A body, signed at a time.
     #[must_use]
     pub const fn new(at: UnixTime, body: &'m [u8]) -> Self {
-        Self { at, body }
+        Self { at, body, id: "" }
+    }
+
+    /// With the identifier or nonce that goes into a header.
+    #[must_use]
+    pub const fn with_id(mut self, id: &'m str) -> Self {
+        self.id = id;
+        self
     }
 }
 
@@ -164,6 +191,8 @@ pub enum EnvelopeFault {
         /// Its name.
         field: &'static str,
     },
+    /// The user's function found no key of the event.
+    Unidentified,
     /// A field is not what the contract says.
     WrongField {
         /// Its name.
@@ -183,6 +212,7 @@ impl fmt::Display for EnvelopeFault {
             Self::RepeatedField => {
                 f.write_str("expected each top-level field of the envelope once, found one of them twice")
             }
+            Self::Unidentified => f.write_str("expected a key of the event in the body, found none"),
             Self::MissingField { field } => write!(f, "expected a field `{field}` in the envelope, found none"),
             Self::WrongField { field, expected, found } if matches!(found, JsonKind::String | JsonKind::Integer) => {
                 write!(f, "expected `{field}` to be {expected}, found {found} that is not")

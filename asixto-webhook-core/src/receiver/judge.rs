@@ -2,9 +2,9 @@
 
 use core::fmt;
 
-use super::{Delivery, Receiver};
+use super::{Delivery, Receiver, place::Marks};
 use crate::{
-    dedup::{DedupKey, Keys},
+    dedup::Keys,
     event::Event,
     headers::HeaderFault,
     log::Line,
@@ -60,17 +60,17 @@ impl<P: Provider> Receiver<P> {
         scope: &str,
         delivery: &Delivery<'_>,
         verified: Verified,
-    ) -> Result<(Event<P>, DedupKey), Answer> {
+    ) -> Result<(Event<P>, Marks), Answer> {
         let Delivery { headers, body, .. } = delivery;
         let opened = self.0.provider.open(*headers, body, Keys::new(P::NAME, scope));
-        let Opened { envelope, key } = opened
+        let Opened { envelope, key, nonce } = opened
             .map_err(|fault| self.refuse_genuine(Outcome::InvalidEnvelope, scope, delivery, &verified, &fault))?;
         let event: Event<P> = Event::new(envelope, body.clone(), scope, verified);
         let declared = self.0.settings.environment.map(Environment::as_str);
         if declared.is_some() && declared != event.envelope().environment() {
             return Err(self.conclude(Outcome::WrongEnvironment, self.line(&event)));
         }
-        Ok((event, key))
+        Ok((event, Marks { key, nonce }))
     }
 
     /// Refuses what a known secret signed: what it says of itself is the sender's word, as far as it can be read.

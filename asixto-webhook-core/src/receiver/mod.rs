@@ -190,11 +190,11 @@ impl<P: Provider> Receiver<P> {
             Ok(verified) => verified,
             Err(answer) => return Admission::Answer(answer),
         };
-        let (event, key) = match self.open(scope, &delivery, verified) {
+        let (event, marks) = match self.open(scope, &delivery, verified) {
             Ok(opened) => opened,
             Err(answer) => return Admission::Answer(answer),
         };
-        self.place(event, &key).await
+        self.place(event, &marks).await
     }
 }
 

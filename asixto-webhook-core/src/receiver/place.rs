@@ -1,10 +1,11 @@
 //! Where a genuine event goes: to a handler, if the store lets it through, or into an inbox.
 
 use alloc::sync::Arc;
+use core::time::Duration;
 
-use super::{Admission, Receiver, Ticket};
+use super::{Admission, Receiver, Ticket, settle::Claims};
 use crate::{
-    dedup::{Claim, Claimed, DedupKey, DedupStore, Fingerprint, StoreError},
+    dedup::{Claim, Claimed, DedupKey, DedupStore, Fingerprint, StoreError, Token},
     event::Event,
     inbox::{Accepted, Inbox, Record},
     log::{self, Chain, Cut, Line},
@@ -21,39 +22,92 @@ pub(crate) enum Sink {
     Inbox(Arc<dyn Inbox>),
 }
 
+/// What tells an event from all others.
+pub(super) struct Marks {
+    pub(super) key: DedupKey,
+    pub(super) nonce: Option<DedupKey>,
+}
+
+/// Why a key is not the caller's.
+enum Taken {
+    Done,
+    Conflict,
+    InFlight(Duration),
+    Unknown(StoreError),
+}
+
 impl<P: Provider> Receiver<P> {
-    pub(super) async fn place(&self, event: Event<P>, key: &DedupKey) -> Admission<P> {
+    pub(super) async fn place(&self, event: Event<P>, marks: &Marks) -> Admission<P> {
         match &self.0.sink {
-            Sink::Handler(store) => self.claim(store.as_ref(), event, key).await,
-            Sink::Inbox(inbox) => Admission::Answer(self.store(inbox.as_ref(), &event, key).await),
+            Sink::Handler(store) => self.claim(store.as_ref(), event, marks).await,
+            Sink::Inbox(inbox) => Admission::Answer(self.store(inbox.as_ref(), &event, marks).await),
         }
     }
 
-    async fn claim(&self, store: &dyn DedupStore, event: Event<P>, key: &DedupKey) -> Admission<P> {
-        let claim = Claim::new(key, Fingerprint::of(event.body()), self.0.settings.lease);
-        Admission::Answer(match self.ask(store.claim(claim)).await {
-            Ok(Claimed::Fresh(token)) => {
+    /// The nonce first, then the event: a nonce that is refused has touched nothing.
+    async fn claim(&self, store: &dyn DedupStore, event: Event<P>, marks: &Marks) -> Admission<P> {
+        let fingerprint = Fingerprint::of(event.body());
+        let mut claims = Claims::default();
+        if let Some(nonce) = &marks.nonce {
+            match self.take(store, nonce, fingerprint).await {
+                Ok(token) => claims.nonce = Some((token, self.nonce_ttl(&event))),
+                Err(Taken::Conflict) => {
+                    return Admission::Answer(self.conclude(Outcome::NonceReused, self.line(&event)));
+                }
+                // The same body again, so the event behind it is done or under way.
+                Err(taken) => return Admission::Answer(self.taken(&event, &taken)),
+            }
+        }
+        match self.take(store, &marks.key, fingerprint).await {
+            Ok(token) => {
+                claims.event = Some((token, self.0.settings.ttl));
                 tracing::debug!(
                     target: log::TARGET,
                     event_id = %Cut(event.id()),
                     event_type = %Cut(event.event_type()),
                     "the handler starts"
                 );
-                return Admission::Process(event.clone(), Ticket { event, token });
+                Admission::Process(event.clone(), Ticket { event, claims })
             }
-            Ok(Claimed::Done) => self.log(&event, Answer::new(Outcome::Duplicate, self.diagnostics())),
-            Ok(Claimed::Conflict) => self.conflict(&event),
-            Ok(Claimed::InFlight { remaining }) => {
-                self.log(&event, Answer::new(Outcome::InFlight, self.diagnostics()).retry_after(remaining))
+            Err(taken) => {
+                let answer = self.taken(&event, &taken);
+                let ticket = Ticket { event, claims };
+                if matches!(taken, Taken::Done | Taken::Conflict) {
+                    // The nonce is used up as well. Failing that it ends with its lease, and a repeat is a duplicate.
+                    let _ = self.commit(&ticket).await;
+                } else {
+                    self.release(&ticket).await;
+                }
+                Admission::Answer(answer)
             }
-            Err(error) => self.store_unavailable(&event, &error),
-        })
+        }
     }
 
-    async fn store(&self, inbox: &dyn Inbox, event: &Event<P>, key: &DedupKey) -> Answer {
+    async fn take(&self, store: &dyn DedupStore, key: &DedupKey, fingerprint: Fingerprint) -> Result<Token, Taken> {
+        match self.ask(store.claim(Claim::new(key, fingerprint, self.0.settings.lease))).await {
+            Ok(Claimed::Fresh(token)) => Ok(token),
+            Ok(Claimed::Done) => Err(Taken::Done),
+            Ok(Claimed::Conflict) => Err(Taken::Conflict),
+            Ok(Claimed::InFlight { remaining }) => Err(Taken::InFlight(remaining)),
+            Err(error) => Err(Taken::Unknown(error)),
+        }
+    }
+
+    /// A nonce is remembered for as long as its delivery could pass the window.
+    fn nonce_ttl(&self, event: &Event<P>) -> Duration {
+        let skew = event.verified().skew_seconds();
+        let passed = Duration::from_secs(skew.unsigned_abs());
+        let tolerance = self.0.settings.tolerance;
+        // A second more, since the window is judged in whole seconds.
+        let left = if skew < 0 { tolerance + passed } else { tolerance.saturating_sub(passed) };
+        left + Duration::from_secs(1)
+    }
+
+    async fn store(&self, inbox: &dyn Inbox, event: &Event<P>, marks: &Marks) -> Answer {
         let record = Record {
-            key,
+            key: &marks.key,
             fingerprint: Fingerprint::of(event.body()),
+            nonce: marks.nonce.as_ref().map(|nonce| (nonce, self.nonce_ttl(event))),
             provider: P::NAME,
             scope: event.scope(),
             id: event.id(),
@@ -66,7 +120,19 @@ impl<P: Provider> Receiver<P> {
             Ok(Accepted::Stored) => self.log(event, Answer::new(Outcome::Stored, self.diagnostics())),
             Ok(Accepted::Duplicate) => self.log(event, Answer::new(Outcome::Duplicate, self.diagnostics())),
             Ok(Accepted::Conflict) => self.conflict(event),
+            Ok(Accepted::NonceReused) => self.conclude(Outcome::NonceReused, self.line(event)),
             Err(error) => self.store_unavailable(event, &error),
+        }
+    }
+
+    fn taken(&self, event: &Event<P>, taken: &Taken) -> Answer {
+        match taken {
+            Taken::Done => self.log(event, Answer::new(Outcome::Duplicate, self.diagnostics())),
+            Taken::Conflict => self.conflict(event),
+            Taken::InFlight(remaining) => {
+                self.log(event, Answer::new(Outcome::InFlight, self.diagnostics()).retry_after(*remaining))
+            }
+            Taken::Unknown(error) => self.store_unavailable(event, error),
         }
     }
 

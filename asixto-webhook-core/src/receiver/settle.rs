@@ -1,6 +1,6 @@
 //! What becomes of a claim: renewed, committed or released.
 
-use core::fmt;
+use core::{fmt, time::Duration};
 
 use super::{Receiver, place::Sink};
 use crate::{
@@ -15,7 +15,20 @@ use crate::{
 #[must_use = "settle it, or the event stays claimed until the lease ends"]
 pub struct Ticket<P: Provider = Asixto> {
     pub(super) event: Event<P>,
-    pub(super) token: Token,
+    pub(super) claims: Claims,
+}
+
+/// What a delivery has claimed, each with how long it is remembered once it is committed.
+#[derive(Default)]
+pub(super) struct Claims {
+    pub(super) event: Option<(Token, Duration)>,
+    pub(super) nonce: Option<(Token, Duration)>,
+}
+
+impl Claims {
+    fn iter(&self) -> impl Iterator<Item = &(Token, Duration)> {
+        self.event.iter().chain(&self.nonce)
+    }
 }
 
 impl<P: Provider> fmt::Debug for Ticket<P> {
@@ -41,9 +54,15 @@ impl<P: Provider> Receiver<P> {
     /// A store that cannot be reached is logged and no reason to give up: the lease may still hold.
     pub async fn renew(&self, ticket: &Ticket<P>) -> Held {
         let Sink::Handler(store) = &self.0.sink else { return Held::Lost };
-        let held = self.ask(store.extend(&ticket.token, self.0.settings.lease)).await;
-        self.note(ticket, "renew", &held);
-        held.unwrap_or(Held::Yes)
+        let mut all = Held::Yes;
+        for (token, _) in ticket.claims.iter() {
+            let held = self.ask(store.extend(token, self.0.settings.lease)).await;
+            self.note(ticket, "renew", &held);
+            if matches!(held, Ok(Held::Lost)) {
+                all = Held::Lost;
+            }
+        }
+        all
     }
 
     /// Notes that a claim is not renewed any more, because its handler has run for the whole of its budget.
@@ -76,10 +95,7 @@ impl<P: Provider> Receiver<P> {
             let uncommitted = self.commit(&ticket).await.err().map(|_| ticket);
             return Settled { answer, uncommitted };
         }
-        if let Sink::Handler(store) = &self.0.sink {
-            let held = self.ask(store.release(&ticket.token)).await;
-            self.note(&ticket, "release", &held);
-        }
+        self.release(&ticket).await;
         Settled { answer, uncommitted: None }
     }
 
@@ -89,9 +105,23 @@ impl<P: Provider> Receiver<P> {
     /// Where the store did not take it; it is worth trying again.
     pub async fn commit(&self, ticket: &Ticket<P>) -> Result<Held, StoreError> {
         let Sink::Handler(store) = &self.0.sink else { return Ok(Held::Lost) };
-        let held = self.ask(store.commit(&ticket.token, self.0.settings.ttl)).await;
-        self.note(ticket, "commit", &held);
-        held
+        let mut all = Held::Yes;
+        for (token, ttl) in ticket.claims.iter() {
+            let held = self.ask(store.commit(token, *ttl)).await;
+            self.note(ticket, "commit", &held);
+            if held? == Held::Lost {
+                all = Held::Lost;
+            }
+        }
+        Ok(all)
+    }
+
+    pub(super) async fn release(&self, ticket: &Ticket<P>) {
+        let Sink::Handler(store) = &self.0.sink else { return };
+        for (token, _) in ticket.claims.iter() {
+            let held = self.ask(store.release(token)).await;
+            self.note(ticket, "release", &held);
+        }
     }
 
     /// The answer to what a handler answered: its own, unless that would end or redirect the delivery.

@@ -8,13 +8,12 @@ use alloc::{
 use core::fmt;
 
 use bytes::Bytes;
-use serde::de::{Deserializer as _, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::super::{Envelope, EnvelopeFault, Glimpse};
+use super::super::{Envelope, EnvelopeFault};
 use super::{Data, DataError};
 use crate::{
-    json::{self, Fields, JsonKind, NotAnObject, Text},
+    json::{self, Fields, JsonKind},
     time::UnixTime,
 };
 
@@ -30,13 +29,7 @@ pub struct AsixtoEnvelope {
 
 impl AsixtoEnvelope {
     pub(super) fn parse(body: &Bytes) -> Result<Self, EnvelopeFault> {
-        let fields = Fields::parse(body).map_err(|NotAnObject(kind)| match kind {
-            None => EnvelopeFault::NotJson,
-            Some(found) => EnvelopeFault::NotAnObject { found },
-        })?;
-        if fields.repeats_a_name() {
-            return Err(EnvelopeFault::RepeatedField);
-        }
+        let fields = Fields::envelope(body)?;
         let envelope = Self {
             id: text(&fields, "id", "a non-empty string")?,
             event_type: text(&fields, "type", "a non-empty string")?,
@@ -183,36 +176,4 @@ fn environment(value: &RawValue) -> Result<Environment, EnvelopeFault> {
         expected: "`live` or `test`",
         found: JsonKind::of(value),
     })
-}
-
-/// Reads `id` and `type` from whatever came, even if it breaks off, and stops as soon as it has both.
-pub(super) fn glimpse(body: &[u8]) -> Glimpse<'_> {
-    struct Glance<'g, 'de>(&'g mut Glimpse<'de>);
-
-    impl<'de> Visitor<'de> for Glance<'_, 'de> {
-        type Value = ();
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-            while let Some(Text(name)) = map.next_key()? {
-                match name.as_ref() {
-                    "id" => self.0.id = json::text_lossy(map.next_value()?).map(Cow::Owned),
-                    "type" => self.0.event_type = json::text_lossy(map.next_value()?).map(Cow::Owned),
-                    _ => _ = map.next_value::<IgnoredAny>()?,
-                }
-                if self.0.id.is_some() && self.0.event_type.is_some() {
-                    return Err(A::Error::custom("seen enough"));
-                }
-            }
-            Ok(())
-        }
-    }
-
-    let mut seen = Glimpse::default();
-    // An error is no news: the body is not trusted, and may have broken off.
-    let _ = serde_json::Deserializer::from_slice(body).deserialize_map(Glance(&mut seen));
-    seen
 }

@@ -2,7 +2,6 @@
 
 mod data;
 mod envelope;
-mod header;
 
 use alloc::{borrow::Cow, string::String, vec, vec::Vec};
 use core::time::Duration;
@@ -13,7 +12,7 @@ use zeroize::Zeroizing;
 pub use data::*;
 pub use envelope::{AsixtoEnvelope, Environment, UnknownEnvironment};
 
-use super::{Defaults, EnvelopeFault, Glimpse, Message, Opened, Provider};
+use super::{Defaults, EnvelopeFault, Glimpse, Message, Opened, Provider, timestamped};
 use crate::{
     dedup::Keys,
     headers::{HeaderFault, Headers},
@@ -54,7 +53,7 @@ impl Provider for Asixto {
     }
 
     fn signed<'h>(&self, headers: Headers<'h>) -> Result<Signed<'h>, HeaderFault> {
-        header::parse(headers.one(SIGNATURE)?).map_err(HeaderFault::Malformed)
+        timestamped::parse(headers.one(SIGNATURE)?).map_err(HeaderFault::Malformed)
     }
 
     fn open(&self, _: Headers<'_>, body: &Bytes, keys: Keys<'_>) -> Result<Opened<AsixtoEnvelope>, EnvelopeFault> {
@@ -64,7 +63,7 @@ impl Provider for Asixto {
     }
 
     fn glimpse<'b>(&self, _: Headers<'b>, body: &'b [u8]) -> Glimpse<'b> {
-        envelope::glimpse(body)
+        super::glimpse(body, Some("id"), "type")
     }
 
     fn sign(&self, secrets: &SecretSet, message: Message<'_>) -> Vec<(Cow<'static, str>, String)> {
@@ -78,5 +77,5 @@ impl Provider for Asixto {
 /// accepts.
 #[must_use]
 pub fn sign(secrets: &SecretSet, at: UnixTime, body: &[u8]) -> String {
-    header::write(secrets, at.as_secs(), body)
+    timestamped::write(secrets, at.as_secs(), body)
 }

@@ -1,8 +1,9 @@
-//! The grammar of `t=<unix seconds>,v1=<hex>[,v1=<hex>…]`.
+//! The grammar of `t=<unix seconds>,v1=<hex>[,v1=<hex>…]`, which more than one sender uses.
 
 use alloc::string::{String, ToString};
 use core::fmt::Write;
 
+use super::Provider;
 use crate::{
     headers::Malformed,
     mac::Encoding,
@@ -39,10 +40,11 @@ pub(super) fn parse(value: &[u8]) -> Result<Signed<'_>, Malformed> {
         prefix: [text, DOT, b"", b""],
         timestamp: seconds,
         candidates: Candidates::new(value, b',', SIGNATURE, Encoding::HexLower),
+        body_begins: None,
     })
 }
 
-pub(super) fn write(secrets: &SecretSet, seconds: u64, body: &[u8]) -> String {
+pub(super) fn write<P: Provider>(secrets: &SecretSet<P>, seconds: u64, body: &[u8]) -> String {
     let seconds = seconds.to_string();
     let mut header = String::from("t=") + &seconds;
     for secret in secrets.iter() {

@@ -1,0 +1,48 @@
+//! Id and type of a body that nobody vouches for yet.
+
+use alloc::borrow::Cow;
+use core::fmt;
+
+use serde::de::{Deserializer as _, Error as _, IgnoredAny, MapAccess, Visitor};
+
+use super::Glimpse;
+use crate::json::{self, Text};
+
+/// Reads these two fields from whatever came, even if it breaks off, and stops as soon as it has them.
+pub(super) fn glimpse<'b>(body: &'b [u8], id: Option<&str>, event_type: &str) -> Glimpse<'b> {
+    struct Glance<'g, 'de> {
+        seen: &'g mut Glimpse<'de>,
+        id: Option<&'g str>,
+        event_type: &'g str,
+    }
+
+    impl<'de> Visitor<'de> for Glance<'_, 'de> {
+        type Value = ();
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+            while let Some(Text(name)) = map.next_key()? {
+                if self.id == Some(&*name) {
+                    self.seen.id = json::text_lossy(map.next_value()?).map(Cow::Owned);
+                } else if name == self.event_type {
+                    self.seen.event_type = json::text_lossy(map.next_value()?).map(Cow::Owned);
+                } else {
+                    map.next_value::<IgnoredAny>()?;
+                }
+                if (self.seen.id.is_some() || self.id.is_none()) && self.seen.event_type.is_some() {
+                    return Err(A::Error::custom("seen enough"));
+                }
+            }
+            Ok(())
+        }
+    }
+
+    let mut seen = Glimpse::default();
+    let glance = Glance { seen: &mut seen, id, event_type };
+    // An error is no news: the body is not trusted, and may have broken off.
+    let _ = serde_json::Deserializer::from_slice(body).deserialize_map(glance);
+    seen
+}
