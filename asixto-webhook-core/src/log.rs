@@ -41,7 +41,7 @@ pub(crate) struct Line<'a> {
     pub(crate) scope: &'a str,
     pub(crate) status: u16,
     /// Id and type, once the signature holds.
-    pub(crate) verified: Option<(&'a str, &'a str)>,
+    pub(crate) verified: Glimpse<'a>,
     /// Id and type, before.
     pub(crate) unverified: Glimpse<'a>,
     pub(crate) secret: Option<&'a str>,
@@ -61,8 +61,8 @@ impl Line<'_> {
                     status = self.status,
                     provider = self.provider,
                     scope = %Cut(self.scope),
-                    event_id = self.verified.map(|(id, _)| tracing::field::display(Cut(id))),
-                    event_type = self.verified.map(|(_, kind)| tracing::field::display(Cut(kind))),
+                    event_id = self.verified.id.as_deref().map(|id| tracing::field::display(Cut(id))),
+                    event_type = self.verified.event_type.as_deref().map(|kind| tracing::field::display(Cut(kind))),
                     unverified_id = self.unverified.id.as_deref().map(|id| tracing::field::display(Cut(id))),
                     unverified_type = self.unverified.event_type.as_deref().map(|kind| tracing::field::display(Cut(kind))),
                     secret = self.secret,

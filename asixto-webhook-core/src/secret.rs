@@ -233,10 +233,9 @@ impl fmt::Display for SecretError {
             Self::PrefixOnly { prefix } => {
                 write!(f, "expected a secret after `{prefix}`, found nothing behind the prefix")
             }
-            Self::NotBase64 { prefix } => write!(
-                f,
-                "expected base64 after `{prefix}`, found another text: is it a secret of another provider?"
-            ),
+            Self::NotBase64 { prefix } => {
+                write!(f, "expected base64 after `{prefix}`, found another text: is it a secret of another provider?")
+            }
             Self::NoLabel => f.write_str("expected a label for the secret, found an empty text"),
             Self::LabelShowsSecret => {
                 f.write_str("expected a label that logs may show, found one that contains the secret")

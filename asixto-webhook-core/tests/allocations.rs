@@ -4,8 +4,11 @@
 mod common;
 
 use allocation_counter::measure;
-use asixto_webhook_core::{Asixto, Headers, Provider, Secret, SecretSet, UnixTime, Verifier, VerifyError};
-use common::{FORGED_SECRET, Lines, NEW_SECRET, NOW, SECRET, envelope, known, secrets, signed};
+use asixto_webhook_core::{
+    Asixto, Headers, Provider, Secret, SecretSet, UnixTime, Verifier, VerifyError,
+    provider::{Agent, CloudEvents, StandardWebhooks, Unidentified},
+};
+use common::{FORGED_SECRET, Lines, NEW_SECRET, NOW, SECRET, envelope, headers_at, known, secrets, secrets_of, signed};
 
 fn allocations(run: impl FnOnce()) -> u64 {
     measure(run).count_total
@@ -71,4 +74,33 @@ fn a_signature_is_verified_in_place() {
             }
         }
     }
+}
+
+// L10, M2, N2, D1: nor does any other provider cost one, whatever it is sent.
+#[test]
+fn every_provider_verifies_in_place() {
+    fn check<P: Provider>(provider: P, issued: &str) {
+        let secrets = secrets_of("current", issued);
+        let good = headers_at(&provider, &secrets, NOW, "msg_1", "{}");
+        let verifier = Verifier::of(provider, secrets);
+        let mut cases =
+            vec![(good.clone(), Some(true)), (Lines::new(), Some(false)), ([&good[..], &good].concat(), Some(false))];
+        for place in 0..good.len() {
+            let mut malformed = good.clone();
+            malformed[place].1.push('\u{7f}');
+            let mut many = good.clone();
+            many[place].1 = format!("{} ", good[place].1).repeat(100);
+            cases.extend([(malformed, Some(false)), (many, None)]);
+        }
+        for (lines, accepted) in cases {
+            let mut result = None;
+            let verify = || result = Some(verifier.verify(&lines, b"{}", UnixTime::from_secs(NOW)).is_ok());
+            assert_eq!(allocations(verify), 0, "{}", P::NAME);
+            assert!(accepted.is_none() || accepted == result, "{}: {lines:?}", P::NAME);
+        }
+    }
+    check(Asixto, SECRET);
+    check(StandardWebhooks, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+    check(CloudEvents::new("Acme-Signature").unwrap(), "acme-shared-secret");
+    check(Agent::new(|_| Err(Unidentified)), "partner-api-secret");
 }

@@ -7,7 +7,9 @@ use std::{fmt::Display, path::Path, time::Duration};
 
 use asixto_webhook_core::{
     ConfigError, DataError, EnvelopeFault, Environment, HeaderFault, JsonKind, Malformed, NoDedup, Receiver,
-    ReceiverBuilder, SecretError, StoreError, Unavailable, UnknownEnvironment, VerifyError, testing,
+    ReceiverBuilder, SecretError, StoreError, Unavailable, UnknownEnvironment, VerifyError,
+    provider::{Agent, CloudEvents, StandardWebhooks, Unidentified},
+    testing,
 };
 use common::{
     builder, clock,
@@ -52,11 +54,12 @@ fn debugs<E: std::fmt::Debug>(errors: &[E]) -> Vec<String> {
     errors.iter().map(|error| format!("{error:?}")).collect()
 }
 
-const MALFORMED: [Malformed; 5] = [
+const MALFORMED: [Malformed; 6] = [
     Malformed::NotAscii,
     Malformed::NoTimestamp,
     Malformed::SecondTimestamp,
     Malformed::NotDecimal,
+    Malformed::NoIdentifier,
     Malformed::NoSignature,
 ];
 
@@ -65,7 +68,7 @@ fn header_faults() -> Vec<HeaderFault> {
     once.into_iter().chain(MALFORMED.map(HeaderFault::Malformed)).collect()
 }
 
-// B6, B7, B8
+// B6, B7, B8, L10, N2
 #[test]
 fn header_fault() {
     assert_complete("headers.rs", "HeaderFault", &debugs(&header_faults()));
@@ -77,6 +80,7 @@ fn header_fault() {
     expected a timestamp in the signature header, found none
     expected one timestamp in the signature header, found two, as when a proxy joins a repeated header
     expected the timestamp to be a positive decimal number, found another text
+    expected an identifier or nonce in its header, found none, or one outside its alphabet
     expected a signature of a known version in the signature header, found none
     ");
 }
@@ -107,7 +111,7 @@ fn verify_error() {
     }
 }
 
-// D1, D3
+// D1, D3, L10
 #[test]
 fn secret_error() {
     let errors = [
@@ -116,6 +120,7 @@ fn secret_error() {
         SecretError::Quoted,
         SecretError::WrongPrefix { expected: "whsec_" },
         SecretError::PrefixOnly { prefix: "whsec_" },
+        SecretError::NotBase64 { prefix: "whsec_" },
         SecretError::NoLabel,
         SecretError::LabelShowsSecret,
         SecretError::NoSecrets,
@@ -129,6 +134,7 @@ fn secret_error() {
     expected the secret alone, found a quote at one of its ends: remove the quotes
     expected a secret that starts with `whsec_`, found another beginning: use it as issued, prefix included
     expected a secret after `whsec_`, found nothing behind the prefix
+    expected base64 after `whsec_`, found another text: is it a secret of another provider?
     expected a label for the secret, found an empty text
     expected a label that logs may show, found one that contains the secret
     expected at least one secret, found none
@@ -198,7 +204,14 @@ fn envelope_faults() {
     bodies.extend([with("id", "\"\""), with("id", "null"), with("id", "1.5"), with("type", "[]")]);
     bodies.extend([with("created", "-1"), with("created", "1.5"), with("created", "\"1\"")]);
     bodies.extend([with("environment", "\"prod\""), with("environment", "true"), with("replay_of", "{}")]);
-    let faults: Vec<_> = bodies.iter().map(|body| envelope_fault(body)).collect();
+    let mut faults: Vec<_> = bodies.iter().map(|body| envelope_fault(body)).collect();
+    // L10, M1, N5: what only other providers find.
+    let headers = [("webhook-id", "msg_1")];
+    faults.push(testing::event_of(&StandardWebhooks, &headers, r#"{"id":"msg_2"}"#).unwrap_err());
+    faults.push(testing::event_of(&StandardWebhooks, &headers, r#"{"type":7}"#).unwrap_err());
+    let cloudevents = CloudEvents::new("Acme-Signature").unwrap();
+    faults.push(testing::event_of(&cloudevents, &headers, r#"{"specversion":"0.3"}"#).unwrap_err());
+    faults.push(testing::event_of(&Agent::new(|_| Err(Unidentified)), &headers, "{}").unwrap_err());
     assert_complete("provider/mod.rs", "EnvelopeFault", &debugs(&faults));
     assert_snapshot!(sentences(faults), @r"
     expected the body to be a JSON object, found bytes that are not JSON
@@ -222,7 +235,18 @@ fn envelope_faults() {
     expected `environment` to be `live` or `test`, found a string that is not
     expected `environment` to be `live` or `test`, found a boolean
     expected `replay_of` to be a non-empty string, found an object
+    expected `id` to be the identifier in the header, found a string that is not
+    expected `type` to be a string, found an integer that is not
+    expected `specversion` to be `1.0`, found a string that is not
+    expected a key of the event in the body, found none
     ");
+}
+
+// M2, N5
+#[test]
+fn errors_of_the_providers() {
+    assert_snapshot!(sentences([CloudEvents::new("").unwrap_err()]), @"expected the name of a header, such as `Acme-Signature`, found another text");
+    assert_snapshot!(sentences([Unidentified]), @"expected a key of the event in the body, found none");
 }
 
 fn data_error(event_type: &str, data: &str) -> DataError {

@@ -22,7 +22,7 @@ type Row = (Outcome, &'static str, u16, &'static [(&'static str, &'static str)])
 
 /// The table of the contract. A scene's handler answers 204 or 422, the lease of another has 12 s left, its own is
 /// 30 s long.
-const TABLE: [Row; 20] = [
+const TABLE: [Row; 21] = [
     (Outcome::Processed, "processed", 204, &[]),
     (Outcome::Stored, "stored", 200, &[]),
     (Outcome::Duplicate, "duplicate", 200, &[]),
@@ -35,6 +35,7 @@ const TABLE: [Row; 20] = [
     (Outcome::OutsideWindow, "outside_window", 400, &[]),
     (Outcome::InvalidEnvelope, "invalid_envelope", 400, &[]),
     (Outcome::WrongEnvironment, "wrong_environment", 400, &[]),
+    (Outcome::NonceReused, "nonce_reused", 400, &[]),
     (Outcome::MethodNotAllowed, "method_not_allowed", 405, &[("allow", "POST")]),
     (Outcome::BodyTimeout, "body_timeout", 408, &[]),
     (Outcome::BodyAborted, "body_aborted", 400, &[]),

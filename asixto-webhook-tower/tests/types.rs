@@ -5,7 +5,13 @@ mod common;
 
 use std::{convert::Infallible, error::Error, fmt::Debug, future::Future};
 
-use asixto_webhook_tower::{ResponseFuture, Undrained, Webhook, WebhookLayer, core::Asixto};
+use asixto_webhook_tower::{
+    ResponseFuture, Undrained, Webhook, WebhookLayer,
+    core::{
+        Asixto,
+        provider::{Agent, CloudEvents, StandardWebhooks},
+    },
+};
 use bytes::Bytes;
 use common::{ID, SECRET, Seen, delivery, layer, within};
 use http::{Request, Response};
@@ -21,6 +27,11 @@ assert_impl_all!(WebhookLayer: Clone, Debug, Send, Sync, Unpin, Layer<Inner, Ser
 assert_impl_all!(WebhookLayer<Asixto, axum::body::Body>: Clone, Debug, Send, Sync);
 // A body that is not `Sync` itself does not make the layer so.
 assert_impl_all!(WebhookLayer<Asixto, std::cell::Cell<u8>>: Send, Sync);
+// L10, M, N: the layer of any provider.
+assert_impl_all!(WebhookLayer<StandardWebhooks>: Clone, Debug, Send, Sync, Layer<Inner, Service = Webhook<Inner, StandardWebhooks>>);
+assert_impl_all!(WebhookLayer<CloudEvents>: Clone, Debug, Send, Sync, Layer<Inner, Service = Webhook<Inner, CloudEvents>>);
+assert_impl_all!(WebhookLayer<Agent>: Clone, Debug, Send, Sync, Layer<Inner, Service = Webhook<Inner, Agent>>);
+assert_impl_all!(Webhook<Inner, Agent>: Clone, Debug, Send, Sync, Service<Request<Full<Bytes>>, Future = Answered>);
 assert_impl_all!(Outer: Clone, Debug, Send, Sync);
 assert_impl_all!(Outer: Service<Request<Full<Bytes>>, Response = Response<Full<Bytes>>, Error = Infallible, Future = Answered>);
 assert_impl_all!(Outer: Service<Request<Empty<Bytes>>>, Service<Request<axum::body::Body>>);

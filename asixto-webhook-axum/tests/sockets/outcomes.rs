@@ -82,6 +82,8 @@ async fn rows_of_a_troubled_receiver() {
             (Ok(Accepted::Stored), "200 stored"),
             (Ok(Accepted::Duplicate), "200 duplicate"),
             (Ok(Accepted::Conflict), "200 conflict"),
+            // N3
+            (Ok(Accepted::NonceReused), "400 nonce_reused"),
             (Err(()), "503 store_unavailable"),
         ] {
             let handled = Effects::default();

@@ -138,45 +138,31 @@ pub struct CloudEvent {
 }
 
 /// The attributes that are no extensions.
-const ATTRIBUTES: [&str; 10] = [
-    "specversion",
-    "id",
-    "source",
-    "type",
-    "subject",
-    "time",
-    "datacontenttype",
-    "dataschema",
-    "data",
-    "data_base64",
-];
+const ATTRIBUTES: [&str; 10] =
+    ["specversion", "id", "source", "type", "subject", "time", "datacontenttype", "dataschema", "data", "data_base64"];
 
 impl CloudEvent {
     fn parse(body: &[u8], attempt: Option<u64>) -> Result<Self, EnvelopeFault> {
         let fields = Fields::envelope(body)?;
-        let optional = |field| match fields.get(field).filter(|value| JsonKind::of(value) != JsonKind::Null) {
+        let string = |field, expected, is_right: fn(&str) -> bool| match fields
+            .get(field)
+            .filter(|value| JsonKind::of(value) != JsonKind::Null)
+        {
             None => Ok(None),
-            Some(value) => match json::text(value).filter(|text| !text.is_empty()) {
+            Some(value) => match json::text(value).filter(|text| is_right(text)) {
                 Some(text) => Ok(Some(text.into_owned())),
-                None => Err(EnvelopeFault::WrongField {
-                    field,
-                    expected: "a non-empty string",
-                    found: JsonKind::of(value),
-                }),
+                None => Err(EnvelopeFault::WrongField { field, expected, found: JsonKind::of(value) }),
             },
         };
+        let optional = |field| string(field, "a non-empty string", |text| !text.is_empty());
         let required = |field| optional(field)?.ok_or(EnvelopeFault::MissingField { field });
         if required("specversion")? != SPECVERSION {
-            return Err(EnvelopeFault::WrongField {
-                field: "specversion",
-                expected: "`1.0`",
-                found: JsonKind::String,
-            });
+            return Err(EnvelopeFault::WrongField { field: "specversion", expected: "`1.0`", found: JsonKind::String });
         }
         let extensions = fields
             .iter()
             .filter_map(|(name, value)| Some((core::str::from_utf8(name).ok()?, value)))
-            .filter(|(name, _)| !ATTRIBUTES.contains(name))
+            .filter(|(name, value)| !ATTRIBUTES.contains(name) && JsonKind::of(value) != JsonKind::Null)
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
         Ok(Self {
@@ -188,7 +174,8 @@ impl CloudEvent {
             datacontenttype: optional("datacontenttype")?,
             dataschema: optional("dataschema")?,
             data: fields.get("data").map(ToOwned::to_owned),
-            data_base64: optional("data_base64")?,
+            // No bytes are data as well.
+            data_base64: string("data_base64", "a string", |_| true)?,
             extensions,
             attempt,
         })
@@ -273,7 +260,7 @@ impl Event<CloudEvents> {
         self.extensions().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// The extension attributes, in the order sent.
+    /// The extension attributes, in the order sent. One that is null is unset, as the specification has it.
     pub fn extensions(&self) -> impl Iterator<Item = (&str, &RawValue)> {
         self.envelope().extensions.iter().map(|(name, value)| (name.as_str(), &**value))
     }

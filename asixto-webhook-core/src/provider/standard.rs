@@ -9,7 +9,7 @@ use alloc::{
 };
 use core::{fmt, time::Duration};
 
-use base64ct::{Base64Unpadded, Encoding as _};
+use base64ct::{Base64, Base64Unpadded, Encoding as _};
 use bytes::Bytes;
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
@@ -60,9 +60,7 @@ impl Provider for StandardWebhooks {
         match issued.strip_prefix(SECRET_PREFIX) {
             None => Err(SecretError::WrongPrefix { expected: SECRET_PREFIX }),
             Some("") => Err(SecretError::PrefixOnly { prefix: SECRET_PREFIX }),
-            Some(encoded) => Base64Unpadded::decode_vec(encoded.trim_end_matches('='))
-                .map(Zeroizing::new)
-                .map_err(|_| SecretError::NotBase64 { prefix: SECRET_PREFIX }),
+            Some(encoded) => decoded(encoded).ok_or(SecretError::NotBase64 { prefix: SECRET_PREFIX }),
         }
     }
 
@@ -120,6 +118,13 @@ impl Provider for StandardWebhooks {
     }
 }
 
+/// The bytes behind base64, padded or not. No bytes are no key: whoever knows that could sign.
+fn decoded(encoded: &str) -> Option<Zeroizing<Vec<u8>>> {
+    let padded = encoded.ends_with('=');
+    let bytes = if padded { Base64::decode_vec(encoded) } else { Base64Unpadded::decode_vec(encoded) };
+    bytes.ok().filter(|bytes| !bytes.is_empty()).map(Zeroizing::new)
+}
+
 /// An envelope of Standard Webhooks. Only the identifier is sure to be there: the rest is the sender's custom.
 pub struct StandardEnvelope {
     id: String,
@@ -147,7 +152,8 @@ impl StandardEnvelope {
         Ok(Self {
             id: id.to_owned(),
             event_type: text("type")?.unwrap_or_default(),
-            timestamp: text("timestamp")?,
+            // Some send a number instead: no reason to refuse what is genuine.
+            timestamp: fields.get("timestamp").and_then(json::text).map(Cow::into_owned),
             data: fields.get("data").map(ToOwned::to_owned),
         })
     }
@@ -175,7 +181,7 @@ impl fmt::Debug for StandardEnvelope {
 }
 
 impl Event<StandardWebhooks> {
-    /// When the event happened, in the sender's words (ISO 8601 by the specification), where it says so.
+    /// When the event happened, in the sender's words (ISO 8601 by the specification), where it says so in a string.
     #[must_use]
     pub fn timestamp(&self) -> Option<&str> {
         self.envelope().timestamp.as_deref()

@@ -72,10 +72,11 @@ impl<P: Provider> Receiver<P> {
             Err(taken) => {
                 let answer = self.taken(&event, &taken);
                 let ticket = Ticket { event, claims };
-                if matches!(taken, Taken::Done | Taken::Conflict) {
+                if (200..300).contains(&answer.status()) {
                     // The nonce is used up as well. Failing that it ends with its lease, and a repeat is a duplicate.
                     let _ = self.commit(&ticket).await;
                 } else {
+                    // A repeat is to be refused as this one was, be it for a conflict.
                     self.release(&ticket).await;
                 }
                 Admission::Answer(answer)

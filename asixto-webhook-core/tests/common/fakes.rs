@@ -148,6 +148,7 @@ impl DedupStore for FakeStore {
 pub(crate) struct Written {
     pub(crate) key: DedupKey,
     pub(crate) fingerprint: Fingerprint,
+    pub(crate) nonce: Option<(DedupKey, Duration)>,
     pub(crate) provider: String,
     pub(crate) scope: String,
     pub(crate) id: String,
@@ -179,6 +180,7 @@ impl Inbox for FakeInbox {
         self.written.lock().unwrap().push(Written {
             key: *record.key,
             fingerprint: record.fingerprint,
+            nonce: record.nonce.map(|(key, ttl)| (*key, ttl)),
             provider: record.provider.into(),
             scope: record.scope.into(),
             id: record.id.into(),

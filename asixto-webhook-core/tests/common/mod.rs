@@ -6,8 +6,8 @@ pub(crate) mod fakes;
 pub(crate) mod scenes;
 
 use asixto_webhook_core::{
-    Admission, Answer, Bytes, Delivery, Event, Receiver, ReceiverBuilder, Secret, SecretSet, Ticket, UnixTime, sign,
-    testing::ManualClock,
+    Admission, Answer, Bytes, Delivery, Event, HeaderLines, Outcome, Provider, Receiver, ReceiverBuilder, Secret,
+    SecretSet, Ticket, UnixTime, provider::Message, sign, testing::ManualClock,
 };
 use pollster::block_on;
 
@@ -73,9 +73,43 @@ pub(crate) fn builder() -> ReceiverBuilder {
     Receiver::builder().secrets(known()).clock(clock())
 }
 
+/// A receiver of `provider` with these secrets at [`NOW`]: a place for its events is yet to be given.
+pub(crate) fn builder_of<P: Provider>(provider: &P, secrets: &SecretSet<P>) -> ReceiverBuilder<P> {
+    Receiver::builder_for(provider.clone()).secrets(secrets.clone()).clock(clock())
+}
+
+/// One secret of a provider, labelled.
+pub(crate) fn secrets_of<P: Provider>(label: &str, issued: &str) -> SecretSet<P> {
+    Secret::issued(label, issued).unwrap().into()
+}
+
+/// The headers that `provider` puts on `body` at `at`, under this identifier or nonce.
+pub(crate) fn headers_at<P: Provider>(
+    provider: &P,
+    secrets: &SecretSet<P>,
+    at: u64,
+    id: &str,
+    body: impl AsRef<[u8]>,
+) -> Lines {
+    let message = Message::new(UnixTime::from_secs(at), body.as_ref()).with_id(id);
+    let headers = provider.sign(secrets, message);
+    headers.into_iter().map(|(name, value)| (name.into_owned(), value)).collect()
+}
+
 /// Has `receiver` admit a body with these headers.
-pub(crate) fn post(receiver: &Receiver, headers: &Lines, body: impl Into<Bytes>) -> Admission {
+pub(crate) fn post<P: Provider>(
+    receiver: &Receiver<P>,
+    headers: &dyn HeaderLines,
+    body: impl Into<Bytes>,
+) -> Admission<P> {
     block_on(receiver.admit(Delivery::new("POST", headers, body.into())))
+}
+
+/// The outcome of an answer, with its status.
+#[track_caller]
+pub(crate) fn outcome<P: Provider>(admission: Admission<P>) -> (Outcome, u16) {
+    let answer = answered(admission);
+    (answer.outcome(), answer.status())
 }
 
 /// Has `receiver` admit a body that is properly signed.
@@ -86,7 +120,7 @@ pub(crate) fn deliver(receiver: &Receiver, body: impl Into<Bytes>) -> Admission 
 
 /// The event that is to be processed.
 #[track_caller]
-pub(crate) fn processed(admission: Admission) -> (Event, Ticket) {
+pub(crate) fn processed<P: Provider>(admission: Admission<P>) -> (Event<P>, Ticket<P>) {
     match admission {
         Admission::Process(event, ticket) => (event, ticket),
         Admission::Answer(answer) => panic!("answered {answer:?} instead of processing"),
@@ -95,7 +129,7 @@ pub(crate) fn processed(admission: Admission) -> (Event, Ticket) {
 
 /// The answer that was given instead.
 #[track_caller]
-pub(crate) fn answered(admission: Admission) -> Answer {
+pub(crate) fn answered<P: Provider>(admission: Admission<P>) -> Answer {
     match admission {
         Admission::Answer(answer) => answer,
         Admission::Process(event, _) => panic!("processed {event:?} instead of answering"),

@@ -31,9 +31,7 @@ pub(crate) fn play(outcome: Outcome, configure: impl FnOnce(ReceiverBuilder) -> 
         Outcome::BodyAborted => receiver(storeless()).broken_body(&good, &body, BodyFault::Aborted),
         Outcome::MissingHeader => answered(post(&receiver(storeless()), &Lines::new(), body)),
         Outcome::RepeatedHeader => answered(post(&receiver(storeless()), &[good.clone(), good].concat(), body)),
-        Outcome::MalformedHeader => {
-            answered(post(&receiver(storeless()), &vec![("asixto-signature".into(), "t=1".into())], body))
-        }
+        Outcome::MalformedHeader => answered(post(&receiver(storeless()), &[("asixto-signature", "t=1")], body)),
         Outcome::NoSecret => answered(post(&receiver(storeless().secrets(FakeSource::new(Says::Fails))), &good, body)),
         Outcome::SignatureMismatch => {
             answered(post(&receiver(storeless()), &signed(&secrets("forged", FORGED_SECRET), &body), body))
@@ -50,6 +48,10 @@ pub(crate) fn play(outcome: Outcome, configure: impl FnOnce(ReceiverBuilder) -> 
         Outcome::StoreUnavailable => answered(deliver(&receiver(with(FakeStore::default().claim(Says::Fails))), body)),
         Outcome::Stored => {
             answered(deliver(&receiver(builder().inbox(FakeInbox::new(Says::This(Accepted::Stored)))), body))
+        }
+        // Asixto has no nonces, but an inbox can say so all the same.
+        Outcome::NonceReused => {
+            answered(deliver(&receiver(builder().inbox(FakeInbox::new(Says::This(Accepted::NonceReused)))), body))
         }
         Outcome::Duplicate => {
             answered(deliver(&receiver(with(FakeStore::default().claim(Says::This(Found::Done)))), body))
