@@ -327,12 +327,12 @@ fn a_slow_handler_still_commits() {
 
 // H8: the figures of the contract.
 #[test]
-fn budgets() {
-    let budgets = over(&FakeStore::untouched()).budgets();
-    assert_eq!(budgets.body, Duration::from_secs(5));
-    assert_eq!(budgets.answer, Duration::from_secs(9));
-    assert_eq!(budgets.handler, Duration::from_secs(300));
-    assert_eq!(budgets.lease, LEASE);
+fn timeouts() {
+    let timeouts = over(&FakeStore::untouched()).timeouts();
+    assert_eq!(timeouts.body, Duration::from_secs(5));
+    assert_eq!(timeouts.answer, Duration::from_secs(9));
+    assert_eq!(timeouts.handler, Duration::from_secs(300));
+    assert_eq!(timeouts.lease, LEASE);
 }
 
 // Rules of the house: a secret source that hangs is one that is down.
@@ -381,7 +381,7 @@ fn a_store_that_begins_to_hang() {
 fn configured_budgets_reach_the_timer() {
     let timer = FakeTimer::default();
     let (secrets, store) = (Duration::from_millis(700), Duration::from_millis(300));
-    let builder = || builder().secrets_budget(secrets).store_budget(store);
+    let builder = || builder().secrets_timeout(secrets).store_timeout(store);
     let receiver = builder().secrets(FakeSource::new(Says::Hangs)).dedup(NoDedup).build().unwrap();
     _ = answered(deliver(&receiver.with_timer(Arc::new(timer.clone())), envelope(ID)));
     let receiver = builder().dedup(FakeStore::default().claim(Says::Hangs)).build().unwrap();

@@ -55,7 +55,7 @@ pub struct Reply<R> {
 }
 
 impl<P: Provider> Driver<P> {
-    /// Drives `receiver`, whose secrets and stores are from now on awaited under their budgets.
+    /// Drives `receiver`, whose secrets and stores are from now on awaited under their timeouts.
     #[must_use]
     pub fn new(receiver: &Receiver<P>) -> Self {
         Self { receiver: receiver.with_timer(Arc::new(TokioTimer)), work: TaskTracker::new() }
@@ -152,10 +152,10 @@ impl<P: Provider> Driver<P> {
 
     /// Renews the claim three times a lease, so that one failure is no loss. Never ends.
     async fn renew(&self, ticket: &Ticket<P>) {
-        let budgets = self.receiver.budgets();
-        let end = Instant::now() + budgets.handler;
+        let timeouts = self.receiver.timeouts();
+        let end = Instant::now() + timeouts.handler;
         loop {
-            sleep(budgets.lease / 3).await;
+            sleep(timeouts.lease / 3).await;
             if Instant::now() >= end {
                 self.receiver.overdue(ticket);
                 break;
@@ -169,7 +169,7 @@ impl<P: Provider> Driver<P> {
 
     /// Tries again until the store takes the commit, often enough to come before the next claim when it is back.
     async fn commit_later(&self, ticket: &Ticket<P>) {
-        let most = self.receiver.budgets().lease / 3;
+        let most = self.receiver.timeouts().lease / 3;
         let end = Instant::now() + COMMIT_PATIENCE;
         let mut wait = Duration::from_millis(100);
         while Instant::now() < end {
@@ -217,7 +217,7 @@ impl<P: Provider, R> Sender<'_, P, R> {
     }
 
     fn deadline(&self) -> Instant {
-        self.arrived + self.driver.receiver().budgets().answer
+        self.arrived + self.driver.receiver().timeouts().answer
     }
 
     fn answer(&mut self, answer: Answer, response: Option<R>) {
@@ -256,7 +256,7 @@ impl<P: Provider> fmt::Debug for Driver<P> {
     }
 }
 
-/// Measures budgets with tokio's clock.
+/// Measures timeouts with tokio's clock.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct TokioTimer;
@@ -267,7 +267,7 @@ impl Timer for TokioTimer {
     }
 }
 
-/// Measures budgets, and none beyond a moment.
+/// Measures timeouts, and none beyond a moment.
 #[derive(Debug)]
 struct Until(Instant);
 

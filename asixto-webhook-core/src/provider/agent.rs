@@ -119,8 +119,8 @@ impl Provider for Agent {
         tolerance: Duration::from_secs(300),
         // A terminal action is never applied twice, however late its repeat.
         least_ttl: Duration::from_secs(30 * 24 * 60 * 60),
-        body_budget: Duration::from_secs(5),
-        answer_budget: Duration::from_secs(9),
+        body_timeout: Duration::from_secs(5),
+        answer_timeout: Duration::from_secs(9),
     };
 
     fn key(issued: &str) -> Result<Zeroizing<Vec<u8>>, SecretError> {
