@@ -7,13 +7,12 @@ use std::{collections::HashMap, time::Duration};
 
 use asixto_webhook_core::{BodyFault, Bytes, Delivery, Environment, Outcome, ReceiverBuilder};
 use common::{
-    FORGED_SECRET, ID, Lines, NOW, answered, builder, deliver, envelope,
+    FORGED_SECRET, ID, Lines, NOW, answered, block_on, builder, deliver, envelope,
     fakes::{FakeSource, FakeStore, Found, Says},
     headers, known, padded, post, processed,
     scenes::play,
     secrets, signed, signed_at,
 };
-use pollster::block_on;
 
 const SIZE_LIMIT: usize = 263_168;
 

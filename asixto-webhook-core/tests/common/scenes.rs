@@ -2,15 +2,12 @@
 
 use std::time::Duration;
 
-use asixto_webhook_core::{
-    Accepted, Answer, BodyFault, Bytes, Delivery, Environment, Held, Outcome, Receiver, ReceiverBuilder,
-};
-use pollster::block_on;
+use asixto_webhook_core::{Accepted, Answer, BodyFault, Bytes, Delivery, Environment, Held, Outcome, ReceiverBuilder};
 
 use super::{
-    FORGED_SECRET, ID, Lines, NOW, answered, builder, deliver, envelope, envelope_in,
+    FORGED_SECRET, ID, Lines, NOW, answered, block_on, builder, deliver, envelope, envelope_in,
     fakes::{FakeInbox, FakeSource, FakeStore, Found, Says},
-    known, post, processed, secrets, signed, signed_at,
+    known, post, processed, secrets, settle, signed, signed_at,
 };
 
 /// Ends a delivery of the id [`ID`] in `outcome`, at a receiver that `configure` has the last word on.
@@ -61,10 +58,8 @@ pub(crate) fn play(outcome: Outcome, configure: impl FnOnce(ReceiverBuilder) -> 
             let found = Found::InFlight(Duration::from_secs(12));
             answered(deliver(&receiver(with(FakeStore::default().claim(Says::This(found)))), body))
         }
-        Outcome::Processed => handled(&receiver(with(FakeStore::fresh().commit(Says::This(Held::Yes)))), body, 204),
-        Outcome::HandlerFailed => {
-            handled(&receiver(with(FakeStore::fresh().release(Says::This(Held::Yes)))), body, 422)
-        }
+        Outcome::Processed => settle(&receiver(with(FakeStore::fresh().commit(Says::This(Held::Yes)))), 204).0,
+        Outcome::HandlerFailed => settle(&receiver(with(FakeStore::fresh().release(Says::This(Held::Yes)))), 422).0,
         Outcome::HandlerSlow => {
             let receiver = receiver(with(FakeStore::fresh()));
             let (event, _) = processed(deliver(&receiver, body));
@@ -72,10 +67,4 @@ pub(crate) fn play(outcome: Outcome, configure: impl FnOnce(ReceiverBuilder) -> 
         }
         unknown => panic!("no scene ends in {unknown}"),
     }
-}
-
-/// The answer to a delivery whose handler answers `status`.
-fn handled(receiver: &Receiver, body: Bytes, status: u16) -> Answer {
-    let (_, ticket) = processed(deliver(receiver, body));
-    block_on(receiver.settle(ticket, status)).answer
 }
