@@ -20,7 +20,7 @@ pub(crate) fn run() -> Result {
         run_command(cargo(&check))?;
     }
     if has("deny") {
-        run_command(cargo(&["deny", "--offline", "check", "bans", "licenses", "sources"]))?;
+        run_command(cargo(&["deny", "check", "bans", "licenses", "sources"]))?;
     } else {
         eprintln!("\nskipped: cargo deny, which is not installed (`cargo install cargo-deny`)");
     }
