@@ -1,6 +1,7 @@
 //! Receives Asixto's webhooks with axum: `cargo run -p example-axum`.
 
 use std::{
+    collections::VecDeque,
     env,
     error::Error,
     net::TcpListener,
@@ -21,8 +22,8 @@ use serde::Serialize;
 use tokio::signal;
 use tracing::{info, warn};
 
-/// What the handler ran for, oldest first.
-type Handled = Arc<Mutex<Vec<Entry>>>;
+/// What the handler ran for, oldest first: the last thousand, so that it stays small.
+type Handled = Arc<Mutex<VecDeque<Entry>>>;
 
 #[derive(Clone, Serialize)]
 struct Entry {
@@ -54,18 +55,23 @@ async fn hook(State(handled): State<Handled>, VerifiedEvent(event): VerifiedEven
     let mut handled = handled.lock().unwrap_or_else(PoisonError::into_inner);
     match handled.iter_mut().find(|entry| entry.id == event.id()) {
         Some(entry) => entry.times += 1,
-        None => handled.push(Entry {
-            id: event.id().to_owned(),
-            r#type: event.event_type().to_owned(),
-            created: event.created().as_secs(),
-            environment: event.environment().as_str(),
-            replay_of: event.replay_of().map(str::to_owned),
-            times: 1,
-        }),
+        None => {
+            if handled.len() == 1000 {
+                handled.pop_front();
+            }
+            handled.push_back(Entry {
+                id: event.id().to_owned(),
+                r#type: event.event_type().to_owned(),
+                created: event.created().as_secs(),
+                environment: event.environment().as_str(),
+                replay_of: event.replay_of().map(str::to_owned),
+                times: 1,
+            });
+        }
     }
 }
 
-async fn events(State(handled): State<Handled>) -> Json<Vec<Entry>> {
+async fn events(State(handled): State<Handled>) -> Json<VecDeque<Entry>> {
     Json(handled.lock().unwrap_or_else(PoisonError::into_inner).clone())
 }
 
