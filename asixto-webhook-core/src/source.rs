@@ -5,6 +5,7 @@ use core::{error::Error, fmt, future::Future};
 
 use crate::{
     BoxFuture,
+    log::Chain,
     provider::{Asixto, Provider},
     secret::SecretSet,
 };
@@ -147,6 +148,6 @@ impl<E: Error + Send + Sync + 'static> From<E> for Unavailable {
 
 impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the secrets are unavailable: {}", self.0)
+        write!(f, "the secrets are unavailable: {}", Chain(&*self.0))
     }
 }

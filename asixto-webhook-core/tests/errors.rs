@@ -130,7 +130,7 @@ fn secret_error() {
     expected a secret that starts with `whsec_`, found another beginning: use it as issued, prefix included
     expected a secret after `whsec_`, found nothing behind the prefix
     expected a label for the secret, found an empty text
-    expected a label that logs may show, found one that contains the secret
+    expected a label that logs may show, found one that contains a part of the secret
     expected at least one secret, found none
     expected a label of its own for every secret, found the same label twice
     expected different secrets, found the same one twice
@@ -215,13 +215,13 @@ fn envelope_faults() {
     expected `id` to be a non-empty string, found a string that is not
     expected `id` to be a non-empty string, found null
     expected `id` to be a non-empty string, found a number with a fraction or an exponent
-    expected `type` to be a non-empty string, found an array
+    expected `type` to be a string, found an array
     expected `created` to be a non-negative integer of unix seconds, found an integer that is not
     expected `created` to be a non-negative integer of unix seconds, found a number with a fraction or an exponent
     expected `created` to be a non-negative integer of unix seconds, found a string that is not
     expected `environment` to be `live` or `test`, found a string that is not
     expected `environment` to be `live` or `test`, found a boolean
-    expected `replay_of` to be a non-empty string, found an object
+    expected `replay_of` to be a string, found an object
     ");
 }
 

@@ -105,7 +105,9 @@ fn labels() {
     for label in ["", " ", "\t\n"] {
         assert_eq!(Secret::new(label, SECRET).unwrap_err(), SecretError::NoLabel, "{label:?}");
     }
-    for label in [SECRET.to_owned(), format!("prod {SECRET}")] {
+    for label in
+        [SECRET.to_owned(), format!("prod {SECRET}"), SECRET[6..].to_owned(), format!("ends in {}", &SECRET[10..18])]
+    {
         assert_eq!(Secret::new(&label, SECRET).unwrap_err(), SecretError::LabelShowsSecret);
     }
     assert_eq!(Secret::new("2026-11", SECRET).unwrap().label(), "2026-11");

@@ -9,7 +9,7 @@ use crate::{
     headers::HeaderFault,
     log::Line,
     outcome::{Answer, Outcome},
-    provider::{Envelope, Environment, Glimpse, Opened, Provider},
+    provider::{Envelope, Environment, Opened, Provider},
     verify::{self, Verified},
 };
 
@@ -82,10 +82,9 @@ impl<P: Provider> Receiver<P> {
         verified: &Verified,
         reason: &dyn fmt::Display,
     ) -> Answer {
-        let Glimpse { id, event_type } = self.0.provider.glimpse(delivery.headers, &delivery.body);
         let line = Line {
             scope,
-            verified: Some((id.as_deref().unwrap_or_default(), event_type.as_deref().unwrap_or_default())),
+            verified: self.0.provider.glimpse(delivery.headers, &delivery.body),
             secret: Some(verified.secret()),
             skew_seconds: Some(verified.skew_seconds()),
             reason: Some(reason),

@@ -5,7 +5,7 @@ use crate::{
     event::Event,
     log::Line,
     outcome::{Answer, Outcome, RETRY_SOON},
-    provider::Provider,
+    provider::{Glimpse, Provider},
 };
 
 impl<P: Provider> Receiver<P> {
@@ -16,7 +16,7 @@ impl<P: Provider> Receiver<P> {
     pub(super) fn line<'a>(&self, event: &'a Event<P>) -> Line<'a> {
         Line {
             scope: event.scope(),
-            verified: Some((event.id(), event.event_type())),
+            verified: Glimpse { id: Some(event.id().into()), event_type: Some(event.event_type().into()) },
             secret: Some(event.verified().secret()),
             skew_seconds: Some(event.verified().skew_seconds()),
             ..Line::default()
