@@ -186,7 +186,7 @@ impl<P: Provider> fmt::Debug for SecretSet<P> {
 }
 
 /// Why a secret, or a set of them, was refused. Never shows a secret.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SecretError {
     /// The text is empty.
@@ -200,6 +200,8 @@ pub enum SecretError {
         /// The prefix.
         expected: &'static str,
     },
+    /// The text has a comma, white space or a control character inside.
+    Several,
     /// The text is the prefix and nothing else.
     PrefixOnly {
         /// The prefix.
@@ -217,6 +219,13 @@ pub enum SecretError {
     RepeatedSecret,
 }
 
+/// The sentence: what `main` prints of an error, and `unwrap` of a panic, is this.
+impl fmt::Debug for SecretError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl fmt::Display for SecretError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -231,6 +240,10 @@ impl fmt::Display for SecretError {
                 f,
                 "expected a secret that starts with `{expected}`, found another beginning: \
                  use it as issued, prefix included"
+            ),
+            Self::Several => f.write_str(
+                "expected one secret, found a comma, white space or a control character inside it: \
+                 are these several secrets? give each one by itself",
             ),
             Self::PrefixOnly { prefix } => {
                 write!(f, "expected a secret after `{prefix}`, found nothing behind the prefix")

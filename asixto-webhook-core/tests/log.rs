@@ -92,7 +92,7 @@ fn what_can_be_read_of_a_body_that_broke_off() {
     ] {
         let receiver = builder().dedup(FakeStore::untouched()).build().unwrap();
         let fault = asixto_webhook_core::BodyFault::Aborted;
-        let (_, lines) = captured(|| receiver.broken_body(&Lines::new(), body.as_bytes(), fault));
+        let (_, lines) = captured(|| receiver.broken_body(None, &Lines::new(), body.as_bytes(), fault));
         let line = delivery_line(&lines);
         assert_eq!((line.field("unverified_id"), line.field("unverified_type")), (id, event_type), "{body}");
     }

@@ -1,6 +1,8 @@
 //! What a receiver is told once, and which of it is refused.
 
 use alloc::sync::Arc;
+#[cfg(feature = "std")]
+use core::any::Any;
 use core::{fmt, ops::RangeInclusive, time::Duration};
 
 use super::{Receiver, Sink};
@@ -23,6 +25,8 @@ pub(super) struct Config<P: Provider> {
     pub(super) sink: Sink,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) timer: Option<Arc<dyn Timer>>,
+    #[cfg(feature = "std")]
+    pub(super) companion: Arc<std::sync::OnceLock<Arc<dyn Any + Send + Sync>>>,
     pub(super) settings: Settings,
 }
 
@@ -34,6 +38,8 @@ impl<P: Provider> Clone for Config<P> {
             sink: self.sink.clone(),
             clock: Arc::clone(&self.clock),
             timer: self.timer.clone(),
+            #[cfg(feature = "std")]
+            companion: Arc::clone(&self.companion),
             settings: self.settings.clone(),
         }
     }
@@ -233,6 +239,8 @@ impl<P: Provider> ReceiverBuilder<P> {
             sink,
             clock: self.clock.ok_or(ConfigError::NoClock)?,
             timer: None,
+            #[cfg(feature = "std")]
+            companion: Arc::default(),
             settings: self.settings,
         })))
     }
@@ -278,7 +286,7 @@ impl<P: Provider> fmt::Debug for ReceiverBuilder<P> {
 }
 
 /// Why a receiver was not built, and how to mend it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// No secrets were given.
@@ -314,6 +322,13 @@ pub enum ConfigError {
         /// What was set.
         found: Duration,
     },
+}
+
+/// The sentence: what `main` prints of an error, and `unwrap` of a panic, is this.
+impl fmt::Debug for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for ConfigError {

@@ -23,9 +23,9 @@ pub(crate) fn play(outcome: Outcome, configure: impl FnOnce(ReceiverBuilder) -> 
             let receiver = receiver(storeless());
             answered(block_on(receiver.admit(Delivery::new("GET", &good, body))))
         }
-        Outcome::BodyTooLarge => receiver(storeless()).broken_body(&good, &body, BodyFault::TooLarge),
-        Outcome::BodyTimeout => receiver(storeless()).broken_body(&good, &body, BodyFault::Timeout),
-        Outcome::BodyAborted => receiver(storeless()).broken_body(&good, &body, BodyFault::Aborted),
+        Outcome::BodyTooLarge => receiver(storeless()).broken_body(None, &good, &body, BodyFault::TooLarge),
+        Outcome::BodyTimeout => receiver(storeless()).broken_body(None, &good, &body, BodyFault::Timeout),
+        Outcome::BodyAborted => receiver(storeless()).broken_body(None, &good, &body, BodyFault::Aborted),
         Outcome::MissingHeader => answered(post(&receiver(storeless()), &Lines::new(), body)),
         Outcome::RepeatedHeader => answered(post(&receiver(storeless()), &[good.clone(), good].concat(), body)),
         Outcome::MalformedHeader => {

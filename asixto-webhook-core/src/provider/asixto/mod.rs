@@ -47,6 +47,9 @@ impl Provider for Asixto {
     fn key(issued: &str) -> Result<Zeroizing<Vec<u8>>, SecretError> {
         match issued.strip_prefix(SECRET_PREFIX) {
             None => Err(SecretError::WrongPrefix { expected: SECRET_PREFIX }),
+            Some(_) if issued.contains(|char: char| char == ',' || char.is_whitespace() || char.is_control()) => {
+                Err(SecretError::Several)
+            }
             Some("") => Err(SecretError::PrefixOnly { prefix: SECRET_PREFIX }),
             // The whole text is the key, prefix included and nothing decoded.
             Some(_) => Ok(Zeroizing::new(issued.as_bytes().to_vec())),
