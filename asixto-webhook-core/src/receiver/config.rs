@@ -138,25 +138,27 @@ impl<P: Provider> ReceiverBuilder<P> {
         self
     }
 
-    /// How far the time of signing may lie from the present one, before or after it, in whole seconds.
+    /// How far the time of signing may lie from the present one, before or after it, in whole seconds: 300 s by default
+    /// for every provider here, and a day at most.
     pub fn tolerance(mut self, tolerance: Duration) -> Self {
         self.settings.tolerance = tolerance;
         self
     }
 
-    /// The largest body in bytes; at least what the sender may send, which is the default.
+    /// The largest body in bytes; at least what the sender may send, which is the default (263,168 for Asixto: 256 KiB,
+    /// and room for what a replay adds).
     pub fn body_limit(mut self, bytes: usize) -> Self {
         self.settings.body_limit = bytes;
         self
     }
 
-    /// The time for a body to arrive; then 408 is answered.
+    /// The time for a body to arrive, 5 seconds by default for Asixto; then 408 is answered.
     pub fn body_budget(mut self, budget: Duration) -> Self {
         self.settings.body_budget = budget;
         self
     }
 
-    /// The time from the request's arrival to the answer. A handler that needs longer runs on, and the sender is
+    /// The time from the request's arrival to the answer, 9 seconds by default for Asixto, whose patience is 10. A handler that needs longer runs on, and the sender is
     /// told 503 within its patience. At least the time for the body, the secrets and the store together.
     pub fn answer_budget(mut self, budget: Duration) -> Self {
         self.settings.answer_budget = budget;
@@ -188,7 +190,8 @@ impl<P: Provider> ReceiverBuilder<P> {
         self
     }
 
-    /// How long a finished id is remembered; at least what the sender's contract asks for, which is the default.
+    /// How long a finished id is remembered; at least what the sender's contract asks for, which is the default (7 days
+    /// for Asixto).
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.settings.ttl = ttl;
         self
