@@ -78,7 +78,7 @@ pub use self::{
         UnknownEnvironment, Verdict, sign,
     },
     receiver::{
-        Admission, BodyFault, Budgets, ConfigError, Delivery, Handled, Receiver, ReceiverBuilder, Settled, Ticket,
+        Admission, BodyFault, ConfigError, Delivery, Handled, Receiver, ReceiverBuilder, Settled, Ticket, Timeouts,
     },
     secret::{Secret, SecretError, SecretSet},
     source::{SecretSource, Unavailable, lookup},

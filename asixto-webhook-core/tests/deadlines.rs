@@ -67,7 +67,7 @@ fn a_store_that_begins_to_hang() {
 fn configured_budgets_reach_the_timer() {
     let timer = FakeTimer::default();
     let (secrets, store) = (Duration::from_millis(700), Duration::from_millis(300));
-    let builder = || builder().secrets_budget(secrets).store_budget(store);
+    let builder = || builder().secrets_timeout(secrets).store_timeout(store);
     let receiver = builder().secrets(FakeSource::new(Says::Hangs)).dedup(NoDedup).build().unwrap();
     _ = answered(deliver(&receiver.with_timer(Arc::new(timer.clone())), envelope(ID)));
     let receiver = builder().dedup(FakeStore::default().claim(Says::Hangs)).build().unwrap();

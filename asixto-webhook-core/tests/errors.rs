@@ -290,12 +290,13 @@ fn config_errors() {
         refused(|builder| builder.ttl(nothing)),
         refused(|builder| builder.lease(nothing)),
         refused(|builder| builder.lease(Duration::MAX)),
-        refused(|builder| builder.body_budget(nothing)),
-        refused(|builder| builder.secrets_budget(nothing)),
-        refused(|builder| builder.store_budget(nothing)),
-        refused(|builder| builder.answer_budget(Duration::from_secs(4))),
-        refused(|builder| builder.body_budget(9 * second + second)),
-        refused(|builder| builder.handler_budget(8 * second)),
+        refused(|builder| builder.body_timeout(nothing)),
+        refused(|builder| builder.secrets_timeout(nothing)),
+        refused(|builder| builder.store_timeout(nothing)),
+        refused(|builder| builder.answer_timeout(Duration::from_secs(4))),
+        refused(|builder| builder.body_timeout(9 * second + second)),
+        refused(|builder| builder.answer_timeout(11 * second)),
+        refused(|builder| builder.handler_limit(8 * second)),
     ];
     assert_complete("receiver/config.rs", "ConfigError", &errors);
     assert_snapshot!(sentences(errors), @r"
@@ -315,12 +316,13 @@ fn config_errors() {
     expected `ttl` to be between 604800s and 3153600000s, found 0ns
     expected `lease` to be between 1s and 3600s, found 0ns
     expected `lease` to be between 1s and 3600s, found 18446744073709551615.999999999s
-    expected `body_budget` to be between 1ms and 3600s, found 0ns
-    expected `secrets_budget` to be between 1ms and 3600s, found 0ns
-    expected `store_budget` to be between 1ms and 3600s, found 0ns
-    expected `answer_budget` to be between 9s and 3600s, found 4s
-    expected `answer_budget` to be between 14s and 3600s, found 9s
-    expected `handler_budget` to be between 9s and 86400s, found 8s
+    expected `body_timeout` to be between 1ms and 3600s, found 0ns
+    expected `secrets_timeout` to be between 1ms and 3600s, found 0ns
+    expected `store_timeout` to be between 1ms and 3600s, found 0ns
+    expected `body_timeout`, `secrets_timeout` and `store_timeout` to be at most 4s together, the time for the answer, found 9s
+    expected `body_timeout`, `secrets_timeout` and `store_timeout` to be at most 9s together, the time for the answer, found 14s
+    expected `answer_timeout` to be between 1ms and 10s, found 11s
+    expected `handler_limit` to be between 9s and 86400s, found 8s
     ");
 }
 
@@ -342,7 +344,7 @@ fn the_edges_of_a_configuration() {
         |builder| builder.ttl(WEEK),
         |builder| builder.tolerance(Duration::from_secs(86_400)),
         |builder| builder.lease(Duration::from_secs(3600)),
-        |builder| builder.answer_budget(Duration::from_secs(9)),
+        |builder| builder.answer_timeout(Duration::from_secs(9)),
     ];
     for (place, change) in taken.into_iter().enumerate() {
         assert!(change(builder().dedup(NoDedup)).build().is_ok(), "{place}");

@@ -313,12 +313,12 @@ fn a_slow_handler_still_commits() {
 
 // H8: the figures of the contract.
 #[test]
-fn budgets() {
-    let budgets = over(&FakeStore::untouched()).budgets();
-    assert_eq!(budgets.body, Duration::from_secs(5));
-    assert_eq!(budgets.answer, Duration::from_secs(9));
-    assert_eq!(budgets.handler, Duration::from_secs(300));
-    assert_eq!(budgets.lease, LEASE);
+fn timeouts() {
+    let timeouts = over(&FakeStore::untouched()).timeouts();
+    assert_eq!(timeouts.body, Duration::from_secs(5));
+    assert_eq!(timeouts.answer, Duration::from_secs(9));
+    assert_eq!(timeouts.handler, Duration::from_secs(300));
+    assert_eq!(timeouts.lease, LEASE);
 }
 
 // E5: without deduplication, which has to be named, every delivery runs the handler.

@@ -32,7 +32,7 @@ impl<P: Provider> Driver<P> {
     ) -> Result<Bytes, Answer> {
         let receiver = self.receiver();
         receiver.announced(request.scope(), request.method(), announced)?;
-        let deadline = arrived + receiver.budgets().body;
+        let deadline = arrived + receiver.timeouts().body;
         let mut received = Received { driver: self, request, chunks: Chunks::default(), ended: false };
         loop {
             // A body that is always ready lets nothing else on this thread go on, unless it is made to.

@@ -55,7 +55,7 @@ pub struct Reply<R> {
 }
 
 impl<P: Provider> Driver<P> {
-    /// Drives `receiver`, whose secrets and stores are from now on awaited under their budgets.
+    /// Drives `receiver`, whose secrets and stores are from now on awaited under their timeouts.
     #[must_use]
     pub fn new(receiver: &Receiver<P>) -> Self {
         // Shared, so that a drain misses nothing that another route of the receiver has begun.
@@ -160,10 +160,10 @@ impl<P: Provider> Driver<P> {
 
     /// Renews the claim three times a lease, so that one failure is no loss. Never ends.
     async fn renew(&self, ticket: &Ticket<P>) {
-        let budgets = self.receiver.budgets();
-        let end = Instant::now() + budgets.handler;
+        let timeouts = self.receiver.timeouts();
+        let end = Instant::now() + timeouts.handler;
         loop {
-            sleep(budgets.lease / 3).await;
+            sleep(timeouts.lease / 3).await;
             if Instant::now() >= end {
                 self.receiver.overdue(ticket);
                 break;
@@ -177,7 +177,7 @@ impl<P: Provider> Driver<P> {
 
     /// Tries again until the store takes the commit, often enough to come before the next claim when it is back.
     async fn commit_later(&self, ticket: &Ticket<P>) {
-        let most = self.receiver.budgets().lease / 3;
+        let most = self.receiver.timeouts().lease / 3;
         let end = Instant::now() + COMMIT_PATIENCE;
         let mut wait = Duration::from_millis(100);
         while Instant::now() < end {
@@ -225,7 +225,7 @@ impl<P: Provider, R> Sender<'_, P, R> {
     }
 
     fn deadline(&self) -> Instant {
-        self.arrived + self.driver.receiver().budgets().answer
+        self.arrived + self.driver.receiver().timeouts().answer
     }
 
     fn answer(&mut self, answer: Answer, response: Option<R>) {
@@ -264,7 +264,7 @@ impl<P: Provider> fmt::Debug for Driver<P> {
     }
 }
 
-/// Measures budgets with tokio's clock.
+/// Measures timeouts with tokio's clock.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct TokioTimer;

@@ -4,7 +4,7 @@
 //! runtime and is the same for every framework:
 //!
 //! * the body arrives under a limit and a deadline ([`Driver::collect`]);
-//! * secrets and stores answer within their budgets ([`TokioTimer`]);
+//! * secrets and stores answer within their timeouts ([`TokioTimer`]);
 //! * a handler runs to its end once it has started, even if the sender hangs up or it takes longer than the sender
 //!   waits; its claim is renewed meanwhile; a panic is a failure like another ([`Driver::run`]);
 //! * a commit that the store did not take is tried again in the background;

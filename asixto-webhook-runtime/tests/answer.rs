@@ -134,15 +134,15 @@ async fn a_slow_commit_is_no_slow_handler() {
     }
 }
 
-// H8: budgets of one's own.
+// H8: timeouts of one's own.
 #[tokio::test(start_paused = true)]
 async fn another_budget() {
     let receiver = builder()
         .dedup(Scripted::new())
-        .body_budget(secs(1))
-        .secrets_budget(secs(1))
-        .store_budget(secs(1))
-        .answer_budget(secs(4))
+        .body_timeout(secs(1))
+        .secrets_timeout(secs(1))
+        .store_timeout(secs(1))
+        .answer_timeout(secs(4))
         .lease(secs(60));
     let driver = Driver::new(&receiver.build().unwrap());
     let start = Instant::now();

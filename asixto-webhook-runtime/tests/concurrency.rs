@@ -124,13 +124,13 @@ async fn senders_that_hang_up_at_any_moment() {
     assert_eq!(done, ids);
 }
 
-/// Budgets that make a handler slow after 60 ms, and a lease that is renewed each third of a second.
+/// Timeouts that make a handler slow after 60 ms, and a lease that is renewed each third of a second.
 fn impatient(builder: ReceiverBuilder) -> ReceiverBuilder {
     builder
-        .body_budget(millis(20))
-        .secrets_budget(millis(20))
-        .store_budget(millis(20))
-        .answer_budget(millis(60))
+        .body_timeout(millis(20))
+        .secrets_timeout(millis(20))
+        .store_timeout(millis(20))
+        .answer_timeout(millis(60))
         .lease(secs(1))
 }
 

@@ -171,7 +171,7 @@ async fn the_handler_budget() {
 #[tokio::test(start_paused = true)]
 async fn another_handler_budget() {
     let (store, effects, log) = (Scripted::new(), Effects::default(), Log::start());
-    let driver = Driver::new(&builder().dedup(store.clone()).handler_budget(secs(25)).build().unwrap());
+    let driver = Driver::new(&builder().dedup(store.clone()).handler_limit(secs(25)).build().unwrap());
     begin(&driver, &effects, secs(200));
     store.until(Step::Commit, 1).await;
     assert_eq!((store.times(Step::Extend), log.count(OVERDUE)), (vec![10_000, 20_000], 1));

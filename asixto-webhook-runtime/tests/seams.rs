@@ -66,17 +66,17 @@ async fn a_claim_that_is_not_answered() {
     }
 }
 
-// Budgets of one's own.
+// Timeouts of one's own.
 #[tokio::test(start_paused = true)]
 async fn other_budgets() {
     let hanging = lookup(|_| pending::<Found>());
-    let receiver = builder().dedup(Scripted::new()).secrets(hanging).secrets_budget(millis(500)).build().unwrap();
+    let receiver = builder().dedup(Scripted::new()).secrets(hanging).secrets_timeout(millis(500)).build().unwrap();
     let start = Instant::now();
     assert_eq!(sent(&within(deliver(&Driver::new(&receiver), ID, |_| ready(200))).await), NO_SECRET);
     assert_eq!(start.elapsed(), millis(500));
 
     let store = Scripted::new().always(Step::Claim, Fault::Hangs);
-    let receiver = builder().dedup(store).store_budget(millis(700)).build().unwrap();
+    let receiver = builder().dedup(store).store_timeout(millis(700)).build().unwrap();
     let start = Instant::now();
     assert_eq!(sent(&within(deliver(&Driver::new(&receiver), ID, |_| ready(200))).await), STORE_UNAVAILABLE);
     assert_eq!(start.elapsed(), millis(700));

@@ -1,5 +1,6 @@
 //! A sender that hangs up: the handler that has begun runs to its end, and has its effect once.
 #![cfg(test)]
+#![cfg(feature = "memory")]
 
 mod common;
 

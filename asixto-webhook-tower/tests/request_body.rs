@@ -1,5 +1,6 @@
 //! Every type of request body gives the same bytes, and none of them gets past limit and deadline.
 #![cfg(test)]
+#![cfg(feature = "memory")]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! What a request's head decides, and that it reaches the inner service as it came.
 #![cfg(test)]
+#![cfg(feature = "memory")]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! What has been seen to go wrong in other webhook crates, one test each.
 #![cfg(test)]
+#![cfg(feature = "memory")]
 
 mod common;
 

@@ -61,7 +61,7 @@ async fn rows_of_a_troubled_receiver() {
         // E7, and a store that hangs is a store that is down.
         let down = Receiver::builder().secrets(secrets()).dedup(Scripted(|_| Works::NotAtAll));
         let hangs = Receiver::builder().secrets(secrets()).dedup(Scripted(|_| Works::ForEver));
-        for broken in [down, hangs.store_budget(Duration::from_millis(50))] {
+        for broken in [down, hangs.store_timeout(Duration::from_millis(50))] {
             let server = Server::start(broken, async |_| ()).await;
             let response = server.send(version, &server.kit.plain().request()).await.unwrap();
             assert_eq!(outcome(&response), "503 store_unavailable");
@@ -69,7 +69,7 @@ async fn rows_of_a_troubled_receiver() {
         }
 
         let failing = Receiver::builder().secrets(Keyless { hangs: false });
-        let hanging = Receiver::builder().secrets(Keyless { hangs: true }).secrets_budget(Duration::from_millis(50));
+        let hanging = Receiver::builder().secrets(Keyless { hangs: true }).secrets_timeout(Duration::from_millis(50));
         for broken in [failing, hanging] {
             let server = Server::start(broken.dedup(NoDedup), async |_| ()).await;
             let response = server.send(version, &server.kit.plain().request()).await.unwrap();

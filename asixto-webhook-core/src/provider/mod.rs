@@ -107,9 +107,11 @@ pub struct Defaults {
     /// The shortest time that an id must be remembered after it was committed.
     pub least_ttl: Duration,
     /// The time for a body to arrive.
-    pub body_budget: Duration,
-    /// The time from the request's arrival to the answer, within the sender's own patience.
-    pub answer_budget: Duration,
+    pub body_timeout: Duration,
+    /// The time from the request's arrival to the answer, within the sender's patience.
+    pub answer_timeout: Duration,
+    /// How long the sender waits for an answer.
+    pub patience: Duration,
 }
 
 /// A message to sign.

@@ -52,11 +52,11 @@ pub(super) struct Settings {
     pub(super) environment: Option<Environment>,
     pub(super) tolerance: Duration,
     pub(super) body_limit: usize,
-    pub(super) body_budget: Duration,
-    pub(super) answer_budget: Duration,
-    pub(super) handler_budget: Duration,
-    pub(super) secrets_budget: Duration,
-    pub(super) store_budget: Duration,
+    pub(super) body_timeout: Duration,
+    pub(super) answer_timeout: Duration,
+    pub(super) handler_limit: Duration,
+    pub(super) secrets_timeout: Duration,
+    pub(super) store_timeout: Duration,
     pub(super) lease: Duration,
     pub(super) ttl: Duration,
     pub(super) refuse_conflicts: bool,
@@ -99,11 +99,11 @@ impl<P: Provider> ReceiverBuilder<P> {
                 environment: None,
                 tolerance: P::DEFAULTS.tolerance,
                 body_limit: P::DEFAULTS.body_limit,
-                body_budget: P::DEFAULTS.body_budget,
-                answer_budget: P::DEFAULTS.answer_budget,
-                handler_budget: Duration::from_secs(5 * 60),
-                secrets_budget: 2 * SECOND,
-                store_budget: 2 * SECOND,
+                body_timeout: P::DEFAULTS.body_timeout,
+                answer_timeout: P::DEFAULTS.answer_timeout,
+                handler_limit: Duration::from_secs(5 * 60),
+                secrets_timeout: 2 * SECOND,
+                store_timeout: 2 * SECOND,
                 lease: Duration::from_secs(30),
                 ttl: P::DEFAULTS.least_ttl,
                 refuse_conflicts: false,
@@ -153,34 +153,34 @@ impl<P: Provider> ReceiverBuilder<P> {
     }
 
     /// The time for a body to arrive, 5 seconds by default for Asixto; then 408 is answered.
-    pub fn body_budget(mut self, budget: Duration) -> Self {
-        self.settings.body_budget = budget;
+    pub fn body_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.body_timeout = timeout;
         self
     }
 
     /// The time from the request's arrival to the answer, 9 seconds by default for Asixto, whose patience is 10. A handler that needs longer runs on, and the sender is
-    /// told 503 within its patience. At least the time for the body, the secrets and the store together.
-    pub fn answer_budget(mut self, budget: Duration) -> Self {
-        self.settings.answer_budget = budget;
+    /// told 503 within its patience, which is the most. At least the time for the body, the secrets and the store together.
+    pub fn answer_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.answer_timeout = timeout;
         self
     }
 
     /// How long a handler's claim is renewed in all, 5 minutes by default. The handler is not stopped then, but its
     /// event may be given to another attempt once the lease has ended.
-    pub fn handler_budget(mut self, budget: Duration) -> Self {
-        self.settings.handler_budget = budget;
+    pub fn handler_limit(mut self, limit: Duration) -> Self {
+        self.settings.handler_limit = limit;
         self
     }
 
     /// The time for the secret source to answer, 2 seconds by default; then 503 is answered.
-    pub fn secrets_budget(mut self, budget: Duration) -> Self {
-        self.settings.secrets_budget = budget;
+    pub fn secrets_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.secrets_timeout = timeout;
         self
     }
 
     /// The time for the store to answer, 2 seconds by default; then 503 is answered.
-    pub fn store_budget(mut self, budget: Duration) -> Self {
-        self.settings.store_budget = budget;
+    pub fn store_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.store_timeout = timeout;
         self
     }
 
@@ -261,15 +261,18 @@ impl Settings {
             return Err(ConfigError::FractionalTolerance { found: self.tolerance });
         }
         let millisecond = Duration::from_millis(1);
-        // A body, its secrets and its claim may each take all of their time before a handler starts.
-        let admission = self.body_budget.saturating_add(self.secrets_budget).saturating_add(self.store_budget);
+        // Each may take all of its time before a handler starts, and the answer has to come all the same.
+        let found = self.body_timeout.saturating_add(self.secrets_timeout).saturating_add(self.store_timeout);
+        if found > self.answer_timeout {
+            return Err(ConfigError::SlowAdmission { most: self.answer_timeout, found });
+        }
         let bounds: [(&'static str, Duration, RangeInclusive<Duration>); 8] = [
             ("tolerance", self.tolerance, SECOND..=DAY),
-            ("body_budget", self.body_budget, millisecond..=HOUR),
-            ("secrets_budget", self.secrets_budget, millisecond..=HOUR),
-            ("store_budget", self.store_budget, millisecond..=HOUR),
-            ("answer_budget", self.answer_budget, admission..=HOUR),
-            ("handler_budget", self.handler_budget, self.answer_budget..=DAY),
+            ("body_timeout", self.body_timeout, millisecond..=HOUR),
+            ("secrets_timeout", self.secrets_timeout, millisecond..=HOUR),
+            ("store_timeout", self.store_timeout, millisecond..=HOUR),
+            ("answer_timeout", self.answer_timeout, millisecond..=P::DEFAULTS.patience),
+            ("handler_limit", self.handler_limit, self.answer_timeout..=DAY),
             ("lease", self.lease, SECOND..=HOUR),
             ("ttl", self.ttl, P::DEFAULTS.least_ttl..=CENTURY),
         ];
@@ -312,6 +315,13 @@ pub enum ConfigError {
     /// Signatures are judged in whole seconds.
     FractionalTolerance {
         /// What was set.
+        found: Duration,
+    },
+    /// Body, secrets and store may take longer than the answer.
+    SlowAdmission {
+        /// The time for the answer.
+        most: Duration,
+        /// The sum of the three.
         found: Duration,
     },
     /// A time that cannot work.
@@ -359,6 +369,11 @@ impl fmt::Display for ConfigError {
             Self::FractionalTolerance { found } => {
                 write!(f, "expected `tolerance` to be whole seconds, found {found:?}")
             }
+            Self::SlowAdmission { most, found } => write!(
+                f,
+                "expected `body_timeout`, `secrets_timeout` and `store_timeout` to be at most {most:?} together, the \
+                 time for the answer, found {found:?}"
+            ),
             Self::OutOfRange { setting, least, most, found } => {
                 write!(f, "expected `{setting}` to be between {least:?} and {most:?}, found {found:?}")
             }

@@ -27,7 +27,7 @@ impl<P: Provider> Receiver<P> {
             self.conclude(outcome, Line { reason: Some(&fault), ..unverified() })
         })?;
 
-        let found = match self.within(self.0.settings.secrets_budget, self.0.secrets.secrets(scope)).await {
+        let found = match self.within(self.0.settings.secrets_timeout, self.0.secrets.secrets(scope)).await {
             Some(Ok(found)) => found,
             Some(Err(error)) => {
                 return Err(self.conclude(Outcome::NoSecret, Line { reason: Some(&error), ..unverified() }));

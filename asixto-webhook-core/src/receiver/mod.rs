@@ -96,7 +96,7 @@ pub enum BodyFault {
 /// The durations that whoever drives a receiver has to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Budgets {
+pub struct Timeouts {
     /// For the body to arrive, from the request's arrival.
     pub body: Duration,
     /// For the answer, from the request's arrival.
@@ -143,12 +143,12 @@ impl<P: Provider> Receiver<P> {
 
     /// The durations to keep.
     #[must_use]
-    pub fn budgets(&self) -> Budgets {
+    pub fn timeouts(&self) -> Timeouts {
         let settings = &self.0.settings;
-        Budgets {
-            body: settings.body_budget,
-            answer: settings.answer_budget,
-            handler: settings.handler_budget,
+        Timeouts {
+            body: settings.body_timeout,
+            answer: settings.answer_timeout,
+            handler: settings.handler_limit,
             lease: settings.lease,
         }
     }

@@ -77,7 +77,7 @@ impl<P: Provider> Receiver<P> {
             target: log::TARGET,
             event_id = %Cut(ticket.event.id()),
             event_type = %Cut(ticket.event.event_type()),
-            handler_budget_seconds = self.0.settings.handler_budget.as_secs(),
+            handler_limit_seconds = self.0.settings.handler_limit.as_secs(),
             "the handler still runs at the end of its budget: its claim is not renewed any more"
         );
     }

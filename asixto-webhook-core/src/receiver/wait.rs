@@ -8,7 +8,7 @@ use crate::{BoxFuture, dedup::StoreError, provider::Provider};
 impl<P: Provider> Receiver<P> {
     /// Asks the store, which has its own budget: one that hangs is one that is down.
     pub(super) async fn ask<T>(&self, question: BoxFuture<'_, Result<T, StoreError>>) -> Result<T, StoreError> {
-        self.within(self.0.settings.store_budget, question).await.unwrap_or_else(|| Err(StoreError::timed_out()))
+        self.within(self.0.settings.store_timeout, question).await.unwrap_or_else(|| Err(StoreError::timed_out()))
     }
 
     /// `None` where the budget passed first, by the timer if there is one.

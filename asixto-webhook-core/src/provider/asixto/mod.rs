@@ -67,9 +67,9 @@ impl Provider for Asixto {
         body_limit: 256 * 1024 + 1024,
         tolerance: Duration::from_secs(300),
         least_ttl: Duration::from_secs(7 * 24 * 60 * 60),
-        body_budget: Duration::from_secs(5),
-        // The sender gives up after 10 s.
-        answer_budget: Duration::from_secs(9),
+        body_timeout: Duration::from_secs(5),
+        answer_timeout: Duration::from_secs(9),
+        patience: Duration::from_secs(10),
     };
 
     fn key(issued: &str) -> Result<Zeroizing<Vec<u8>>, SecretError> {
