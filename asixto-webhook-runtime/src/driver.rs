@@ -73,7 +73,7 @@ impl<P: Provider> Driver<P> {
     ///
     /// All of it happens in tasks of its own: dropping the returned future, as a server does when the sender hangs
     /// up, stops nothing, and a handler that blocks its thread holds up neither the answer nor the renewal of its
-    /// claim. `status` says what a handler's response is worth.
+    /// claim, as long as the runtime has another thread. `status` says what a handler's response is worth.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -145,6 +145,9 @@ impl<P: Provider> Driver<P> {
         sender.answer(answer, response);
         if settled.is_none() && processed {
             self.commit_later(&ticket).await;
+        } else if settled.is_none() {
+            // Once more, with all of its time. Failing that, the claim ends with its lease.
+            caught(self.receiver.release(&ticket)).await;
         }
     }
 
@@ -152,8 +155,11 @@ impl<P: Provider> Driver<P> {
     async fn attend<R>(&self, mut handler: JoinHandle<R>, ticket: &Ticket<P>) -> Option<R> {
         let mut renewals = pin!(self.renew(ticket));
         poll_fn(|cx| {
-            let _: Poll<()> = renewals.as_mut().poll(cx);
-            Pin::new(&mut handler).poll(cx).map(Result::ok)
+            let ended = Pin::new(&mut handler).poll(cx);
+            if ended.is_pending() {
+                let _: Poll<()> = renewals.as_mut().poll(cx);
+            }
+            ended.map(Result::ok)
         })
         .await
     }

@@ -13,12 +13,11 @@ use asixto_webhook_runtime::{
     core::{Clock, Outcome, SecretSet, Timer, Unavailable, UnixTime, lookup},
 };
 use common::{
-    DUPLICATE, Effects, ID, IN_FLIGHT, NOW, PROCESSED, builder,
-    capture::Log,
-    deliver, headers, known, millis, over, secs, sent,
+    DUPLICATE, Effects, ID, IN_FLIGHT, NOW, PROCESSED, builder, deliver, headers, known, millis, over, secs, sent,
     store::{Fault, Scripted, Step},
     within,
 };
+use testkit::Log;
 use tokio::time::{Instant, sleep};
 
 type Found = Result<Option<SecretSet>, Unavailable>;
@@ -100,8 +99,15 @@ async fn a_store_that_panics() {
         assert_eq!(sent(&within(deliver(&driver, ID, effects.handler())).await), DUPLICATE);
         assert_eq!(effects.count(), 1);
 
-        // A claim that is not released ends with its lease.
+        // A release is tried once more.
         let (store, effects) = (Scripted::new().then(Step::Release, [fault]), Effects::default());
+        let driver = over(&store);
+        within(deliver(&driver, ID, |_| ready(500))).await;
+        driver.drain(secs(10)).await.unwrap();
+        assert_eq!(sent(&within(deliver(&driver, ID, effects.handler())).await), PROCESSED);
+
+        // A claim that is not released ends with its lease.
+        let (store, effects) = (Scripted::new().then(Step::Release, [fault, fault]), Effects::default());
         let driver = over(&store);
         let start = Instant::now();
         let reply = within(deliver(&driver, ID, |_| ready(500))).await;

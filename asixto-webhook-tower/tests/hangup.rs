@@ -16,11 +16,11 @@ use bytes::Bytes;
 use common::{
     ID, Seen, begin,
     body::{Scripted, Step},
-    capture::Log,
     delivery, envelope, layer, post, row, secs, send, strict, told, within,
 };
 use http::{Request, Response};
 use http_body_util::Full;
+use testkit::Log;
 use tokio::time::{Instant, sleep};
 use tower::Layer;
 
