@@ -20,19 +20,55 @@
 //! # app("whsec_Zm9vYmFyYmF6cXV4").unwrap();
 //! ```
 //!
-//! The handler runs once per event, with a body whose signature holds. It acknowledges with any 2xx; any other
-//! status, and a panic, makes the sender try again. What it does not have to think of: repeated headers, several
-//! signatures, stale deliveries, duplicates, copies that arrive at once, a sender that hangs up in the middle.
+//! The handler runs for an event whose signature holds, and not again for one that it has answered with a 2xx, as long
+//! as the store remembers it (a [`MemoryStore`] does until the process ends). Any other status, and a panic, makes the
+//! sender try again. What the handler does not have to think of: repeated headers, several signatures, stale
+//! deliveries, duplicates, copies that arrive at once, a sender that hangs up in the middle.
+//!
+//! Each delivery leaves a line in the log, by [`tracing`](https://docs.rs/tracing): without a subscriber nothing says
+//! why one was refused, since the sender must not learn it. [`diagnostics`](core::ReceiverBuilder::diagnostics) puts
+//! the outcome into a header of the response as well, for local use.
 //!
 //! # Where to put the layer
 //!
-//! On the route (`post(hook).layer(…)`), as above: it answers other methods with 405, and other routes are none of
-//! its business. On a whole `Router` it would also answer for paths that do not exist. Nothing that reads,
-//! decompresses or limits bodies may come before it; axum's own `DefaultBodyLimit` plays no part.
+//! On the route (`post(hook).layer(…)`), as above. On a whole `Router` it would take every route's requests for
+//! deliveries, and answer 405 to each `GET`. Nothing that reads, decompresses or limits bodies may come before it;
+//! axum's own `DefaultBodyLimit` plays no part in it, and applies as ever to extractors that read the body again.
+//! Those are seldom needed: [`Event::data`] is the typed data, [`Event::raw_data`] the JSON, [`Event::body`] the bytes.
+//! (`Json<T>` would also refuse a delivery for its content type, on every attempt.)
+//!
+//! # Slow handlers, and shutting down
+//!
+//! The sender waits for 10 seconds. A handler that needs longer than 9 is answered for with 503 and runs on: if it
+//! succeeds, the sender's next attempt is a duplicate. Once started, a handler runs to its end, whoever hangs up. So
+//! the last step of a shutdown, after the server has stopped, is to wait for those that nobody waits for any more:
+//!
+//! ```
+//! # async fn stop(webhooks: asixto_webhook_axum::WebhookLayer) {
+//! if let Err(error) = webhooks.drain(std::time::Duration::from_secs(30)).await {
+//!     eprintln!("{error}"); // what is left is retried by the sender
+//! }
+//! # }
+//! ```
+//!
+//! # Testing a handler
+//!
+//! With the feature `testing` in `[dev-dependencies]`, `testing::event(body)` makes an event without a signature, to
+//! be handed to a handler as `VerifiedEvent(event)`. For a test from the request on, [`sign`] makes the header:
+//!
+//! ```
+//! use asixto_webhook_axum::{SecretSet, UnixTime, sign};
+//!
+//! let secrets = SecretSet::from_issued(["whsec_Zm9vYmFyYmF6cXV4"])?;
+//! let body = r#"{"id":"1","type":"job.paused","created":1787923140,"environment":"test","data":{}}"#;
+//! let header = ("Asixto-Signature", sign(&secrets, UnixTime::now(), body.as_bytes()));
+//! # Ok::<(), asixto_webhook_axum::SecretError>(())
+//! ```
 //!
 //! # Many tenants on one route
 //!
-//! [`WebhookLayer::scope_from`] names the tenant of a request, [`lookup`] finds its secrets:
+//! [`WebhookLayer::scope_from`] names the tenant of a request, [`lookup`] finds its secrets. (Under `nest` axum has
+//! cut the prefix off the path by then.)
 //!
 //! ```
 //! use asixto_webhook_axum::{MemoryStore, Receiver, SecretSet, VerifiedEvent, WebhookLayer, lookup};
@@ -57,9 +93,12 @@
 mod extract;
 
 pub use asixto_webhook_core as core;
+#[cfg(feature = "testing")]
+pub use asixto_webhook_core::testing;
 pub use asixto_webhook_core::{
-    Asixto, ConfigError, Data, DataError, Environment, Event, NoDedup, Receiver, RotatingSecrets, Secret, SecretError,
-    SecretSet, lookup,
+    Asixto, Certification, ConfigError, Credits, Data, DataError, DisabledEndpoint, DisabledReason, DisabledTool,
+    Environment, Event, ExpiredJob, Handoff, Integer, Job, JobStatus, NoDedup, Number, Outcome, Receiver,
+    RotatingSecrets, Secret, SecretError, SecretSet, Time, Unavailable, UnixTime, Verdict, lookup, sign,
 };
 #[cfg(feature = "memory")]
 pub use asixto_webhook_tower::MemoryStore;

@@ -84,7 +84,7 @@ impl Finding {
 }
 
 /// Runs one probe. `None` where it takes more secrets than the receiver has.
-pub async fn run(target: &Target, kit: &Kit, probe: Probe) -> Option<Finding> {
+pub async fn run(target: &Target, kit: &Kit, probe: &Probe) -> Option<Finding> {
     if kit.secrets().iter().len() < probe.secrets {
         return None;
     }
@@ -107,13 +107,13 @@ pub async fn run(target: &Target, kit: &Kit, probe: Probe) -> Option<Finding> {
             }
             Step::Effects(id, times) => {
                 if let Some(path) = &target.observe {
-                    expected.push(effects(times));
-                    got.push(observed(target, path, &id).await);
+                    append(&mut expected, &effects(times));
+                    append(&mut got, &observed(target, path, &id).await);
                 }
             }
         }
     }
-    Some(Finding { probe, expected: expected.join(" → "), got: got.join(" → ") })
+    Some(Finding { probe: *probe, expected: expected.join(" → "), got: got.join(" → ") })
 }
 
 /// Sends one request.
@@ -182,26 +182,33 @@ async fn together(target: &Target, requests: Vec<Request>, first: Expect, rest: 
     text
 }
 
+/// Says of the last step what came of it.
+fn append(steps: &mut [String], what: &str) {
+    if let Some(step) = steps.last_mut() {
+        *step += what;
+    }
+}
+
 fn either(outcomes: &[Outcome]) -> String {
     outcomes.iter().map(|outcome| outcome.code()).collect::<Vec<_>>().join(" or ")
 }
 
 fn effects(times: u32) -> String {
-    format!("handled {times}×")
+    format!(", run {times}×")
 }
 
 async fn observed(target: &Target, path: &str, id: &str) -> String {
     let response = match send(target, &Request::post(path).method("GET").without_length()).await {
         Ok(response) => response,
-        Err(error) => return error.to_string(),
+        Err(error) => return format!(", {error}"),
     };
     let Ok(events) = serde_json::from_slice::<Vec<serde_json::Value>>(&response.body) else {
-        return format!("expected a list of events, found {} bytes of something else", response.body.len());
+        return format!(", expected a list of events, found {} bytes of something else", response.body.len());
     };
     let entry = events.iter().find(|event| event.get("id").and_then(|found| found.as_str()) == Some(id));
     match entry.map(|event| event.get("times").and_then(serde_json::Value::as_u64)) {
         None => effects(0),
-        Some(Some(times)) => format!("handled {times}×"),
-        Some(None) => "an entry without `times`".to_owned(),
+        Some(Some(times)) => format!(", run {times}×"),
+        Some(None) => ", an entry without `times`".to_owned(),
     }
 }

@@ -30,8 +30,11 @@ pub trait DedupStore: fmt::Debug + Send + Sync {
     /// Makes the lease of a claim end `lease` from now. [`Held::Lost`] where `token` does not hold it any more.
     fn extend<'a>(&'a self, token: &'a Token, lease: Duration) -> BoxFuture<'a, Result<Held, StoreError>>;
 
-    /// Marks the claim as done, to be remembered for `ttl` from now. [`Held::Lost`] where another has taken it over;
-    /// a lease that ended without that does not prevent a commit.
+    /// Marks the claim as done, to be remembered for `ttl` from now. [`Held::Lost`] where another has taken it over,
+    /// or where it was released; a lease that ended without that does not prevent a commit.
+    ///
+    /// Committing once more with the same token is [`Held::Yes`], since the first answer may have been lost on its
+    /// way, and never shortens what was promised.
     fn commit<'a>(&'a self, token: &'a Token, ttl: Duration) -> BoxFuture<'a, Result<Held, StoreError>>;
 
     /// Gives the claim up, for the next attempt. [`Held::Lost`] where `token` does not hold it any more.

@@ -77,7 +77,9 @@ pub use self::{
         EnvelopeFault, Environment, ExpiredJob, Handoff, Integer, Job, JobStatus, Number, Provider, Time,
         UnknownEnvironment, Verdict, sign,
     },
-    receiver::{Admission, BodyFault, Timeouts, ConfigError, Delivery, Receiver, ReceiverBuilder, Settled, Ticket},
+    receiver::{
+        Admission, BodyFault, ConfigError, Delivery, Handled, Receiver, ReceiverBuilder, Settled, Ticket, Timeouts,
+    },
     secret::{Secret, SecretError, SecretSet},
     source::{SecretSource, Unavailable, lookup},
     time::{Clock, Timer, UnixTime},

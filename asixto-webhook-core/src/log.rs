@@ -1,5 +1,6 @@
 //! One log line a delivery: which one, what became of it, and never a secret, a MAC or the body.
 
+use alloc::borrow::Cow;
 use core::{
     error::Error,
     fmt::{self, Display, Write},
@@ -49,9 +50,10 @@ pub(crate) struct Line<'a> {
     pub(crate) reason: Option<&'a dyn Display>,
 }
 
-impl Line<'_> {
+impl<'a> Line<'a> {
     /// Expected outcomes are information, refusals a warning, and what somebody has to look into an error.
-    pub(crate) fn write(&self, outcome: Outcome) {
+    pub(crate) fn write(&'a self, outcome: Outcome) {
+        let cut = |text: &'a Option<Cow<'a, str>>| text.as_deref().map(|text| tracing::field::display(Cut(text)));
         macro_rules! event {
             ($level:ident) => {
                 tracing::event!(
@@ -61,10 +63,10 @@ impl Line<'_> {
                     status = self.status,
                     provider = self.provider,
                     scope = %Cut(self.scope),
-                    event_id = self.verified.id.as_deref().map(|id| tracing::field::display(Cut(id))),
-                    event_type = self.verified.event_type.as_deref().map(|kind| tracing::field::display(Cut(kind))),
-                    unverified_id = self.unverified.id.as_deref().map(|id| tracing::field::display(Cut(id))),
-                    unverified_type = self.unverified.event_type.as_deref().map(|kind| tracing::field::display(Cut(kind))),
+                    event_id = cut(&self.verified.id),
+                    event_type = cut(&self.verified.event_type),
+                    unverified_id = cut(&self.unverified.id),
+                    unverified_type = cut(&self.unverified.event_type),
                     secret = self.secret,
                     skew_seconds = self.skew_seconds,
                     reason = self.reason.map(tracing::field::display),

@@ -53,7 +53,7 @@ impl<P: Provider> Secret<P> {
         if label.trim().is_empty() {
             return Err(SecretError::NoLabel);
         }
-        if label.contains(issued) {
+        if shows(label, issued) {
             return Err(SecretError::LabelShowsSecret);
         }
         Ok(Self { label: label.into(), mac: Keyed::new(&key), provider: PhantomData })
@@ -85,6 +85,13 @@ impl<P: Provider> Secret<P> {
         let tag = |secret: &Self| secret.mac.begin(&[]).finish(Encoding::HexLower);
         bool::from(tag(self).matches(&Zeroizing::new(tag(other).into_text().into_bytes())))
     }
+}
+
+/// Whether a label gives away a part of the secret that is worth having.
+fn shows(label: &str, issued: &str) -> bool {
+    const PART: usize = 8;
+    let secret = issued.as_bytes();
+    label.as_bytes().windows(secret.len().min(PART)).any(|part| secret.windows(part.len()).any(|known| known == part))
 }
 
 /// What no provider's secret looks like.
@@ -179,7 +186,7 @@ impl<P: Provider> fmt::Debug for SecretSet<P> {
 }
 
 /// Why a secret, or a set of them, was refused. Never shows a secret.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SecretError {
     /// The text is empty.
@@ -193,6 +200,8 @@ pub enum SecretError {
         /// The prefix.
         expected: &'static str,
     },
+    /// The text has a comma, white space or a control character inside.
+    Several,
     /// The text is the prefix and nothing else.
     PrefixOnly {
         /// The prefix.
@@ -205,7 +214,7 @@ pub enum SecretError {
     },
     /// The label is empty.
     NoLabel,
-    /// The label contains the secret: logs would show it.
+    /// The label contains the secret, or eight characters of it: logs would show them.
     LabelShowsSecret,
     /// A set without secrets.
     NoSecrets,
@@ -213,6 +222,13 @@ pub enum SecretError {
     RepeatedLabel,
     /// A set holds the same secret twice.
     RepeatedSecret,
+}
+
+/// The sentence: what `main` prints of an error, and `unwrap` of a panic, is this.
+impl fmt::Debug for SecretError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for SecretError {
@@ -230,6 +246,10 @@ impl fmt::Display for SecretError {
                 "expected a secret that starts with `{expected}`, found another beginning: \
                  use it as issued, prefix included"
             ),
+            Self::Several => f.write_str(
+                "expected one secret, found a comma, white space or a control character inside it: \
+                 are these several secrets? give each one by itself",
+            ),
             Self::PrefixOnly { prefix } => {
                 write!(f, "expected a secret after `{prefix}`, found nothing behind the prefix")
             }
@@ -238,7 +258,7 @@ impl fmt::Display for SecretError {
             }
             Self::NoLabel => f.write_str("expected a label for the secret, found an empty text"),
             Self::LabelShowsSecret => {
-                f.write_str("expected a label that logs may show, found one that contains the secret")
+                f.write_str("expected a label that logs may show, found one that contains a part of the secret")
             }
             Self::NoSecrets => f.write_str("expected at least one secret, found none"),
             Self::RepeatedLabel => {

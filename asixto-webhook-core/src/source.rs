@@ -5,6 +5,7 @@ use core::{error::Error, fmt, future::Future};
 
 use crate::{
     BoxFuture,
+    log::Chain,
     provider::{Asixto, Provider},
     secret::SecretSet,
 };
@@ -13,6 +14,11 @@ use crate::{
 ///
 /// Implemented by [`SecretSet`] (fixed), [`RotatingSecrets`] (swapped without a restart) and [`lookup`] (one
 /// set per tenant, from wherever they are kept).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` gives no secrets",
+    label = "expected a `SecretSet`, `RotatingSecrets` or `lookup(…)`",
+    note = "make a set of a secret's text with `SecretSet::from_issued([text])?`"
+)]
 pub trait SecretSource<P: Provider = Asixto>: Send + Sync {
     /// The secrets of `scope`; `None` for a scope that does not exist.
     ///
@@ -139,7 +145,7 @@ impl Unavailable {
 }
 
 /// So that `?` works in a look-up. (For the same reason this type is no `Error` itself.)
-impl<E: Error + Send + Sync + 'static> From<E> for Unavailable {
+impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for Unavailable {
     fn from(cause: E) -> Self {
         Self::new(cause)
     }
@@ -147,6 +153,6 @@ impl<E: Error + Send + Sync + 'static> From<E> for Unavailable {
 
 impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the secrets are unavailable: {}", self.0)
+        write!(f, "the secrets are unavailable: {}", Chain(&*self.0))
     }
 }

@@ -19,11 +19,27 @@ use crate::{
 
 /// An event of Asixto from its body alone, for the unit test of a handler.
 ///
+/// ```
+/// let event = asixto_webhook_core::testing::event(
+///     r#"{"id":"1","type":"job.paused","created":1787923200,"environment":"test","data":{}}"#,
+/// )?;
+/// assert_eq!(event.event_type(), "job.paused");
+/// # Ok::<(), asixto_webhook_core::EnvelopeFault>(())
+/// ```
+///
 /// # Errors
 /// Where the body is no valid envelope.
 pub fn event(body: impl Into<Bytes>) -> Result<Event, EnvelopeFault> {
+    event_in("testing", body)
+}
+
+/// An event of Asixto for a tenant.
+///
+/// # Errors
+/// Where the body is no valid envelope.
+pub fn event_in(scope: &str, body: impl Into<Bytes>) -> Result<Event, EnvelopeFault> {
     let none: [(&str, &str); 0] = [];
-    event_of(&Asixto, &none, body)
+    event_of(&Asixto, scope, &none, body)
 }
 
 /// An event of any provider from its headers and body, for the unit test of a handler.
@@ -32,10 +48,11 @@ pub fn event(body: impl Into<Bytes>) -> Result<Event, EnvelopeFault> {
 /// Where the body is no valid envelope.
 pub fn event_of<P: Provider>(
     provider: &P,
+    scope: &str,
     headers: &dyn HeaderLines,
     body: impl Into<Bytes>,
 ) -> Result<Event<P>, EnvelopeFault> {
-    let (body, scope) = (body.into(), "testing");
+    let body = body.into();
     let opened = provider.open(Headers::new(headers), &body, Keys::new(P::NAME, scope))?;
     Ok(Event::new(opened.envelope, body, scope, Verified { secret: "testing".into(), skew_seconds: 0 }))
 }

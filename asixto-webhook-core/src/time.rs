@@ -23,6 +23,13 @@ impl UnixTime {
         Self(elapsed)
     }
 
+    /// The present instant, by the clock of the operating system.
+    #[cfg(feature = "std")]
+    #[must_use]
+    pub fn now() -> Self {
+        SystemClock.now()
+    }
+
     /// Whole seconds since the Unix epoch, rounded down.
     #[must_use]
     pub const fn as_secs(self) -> u64 {
@@ -39,6 +46,16 @@ impl UnixTime {
     #[must_use]
     pub const fn saturating_add(self, by: Duration) -> Self {
         Self(self.0.saturating_add(by))
+    }
+}
+
+#[cfg(feature = "std")]
+impl From<UnixTime> for std::time::SystemTime {
+    fn from(time: UnixTime) -> Self {
+        // A time that the operating system cannot write is the last one it can be sure of: the year 9999.
+        std::time::UNIX_EPOCH
+            .checked_add(time.0)
+            .unwrap_or(std::time::UNIX_EPOCH + Duration::from_secs(253_402_300_799))
     }
 }
 

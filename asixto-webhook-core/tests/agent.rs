@@ -338,7 +338,7 @@ fn the_function_that_identifies() {
         with(|| Ok(Identity::new(""))),
         with(|| Ok(Identity::new("").order("ord_19").event_type("SUCCEEDED"))),
     ] {
-        let opened = testing::event_of(&unidentified, &signed(BODY), BODY);
+        let opened = testing::event_of(&unidentified, "testing", &signed(BODY), BODY);
         assert_eq!(opened.unwrap_err(), EnvelopeFault::Unidentified);
         let receiver = over(&unidentified, &FakeStore::untouched());
         assert_eq!(outcome(post(&receiver, &signed(BODY), BODY)), (Outcome::InvalidEnvelope, 400));
@@ -347,7 +347,7 @@ fn the_function_that_identifies() {
         assert_eq!(outcome(post(&storeless(), &signed(body), body)), (Outcome::InvalidEnvelope, 400), "{body}");
     }
     // What it need not say.
-    let event = testing::event_of(&with(|| Ok(Identity::new("k"))), &signed(BODY), BODY).unwrap();
+    let event = testing::event_of(&with(|| Ok(Identity::new("k"))), "testing", &signed(BODY), BODY).unwrap();
     assert_eq!((event.id(), event.event_type(), event.order()), ("k", "", None));
 }
 
@@ -403,7 +403,7 @@ fn what_is_logged() {
     assert_eq!(refused(&[good.clone(), good.clone()].concat()), none);
     assert_eq!(refused(&signed(BODY)), none);
     for fault in [BodyFault::TooLarge, BodyFault::Timeout, BodyFault::Aborted] {
-        assert_eq!(fields(&|| _ = storeless().broken_body(&good, body.as_bytes(), fault)), none);
+        assert_eq!(fields(&|| _ = storeless().broken_body(None, &good, body.as_bytes(), fault)), none);
     }
     let put = || {
         let body = Bytes::from(body.clone());

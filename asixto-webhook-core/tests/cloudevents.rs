@@ -62,7 +62,7 @@ fn signed(body: &str, more: &[(&'static str, &str)]) -> Raw {
 }
 
 fn open(body: &str) -> Result<Event<CloudEvents>, EnvelopeFault> {
-    testing::event_of(&acme(), &Raw::new(), body.to_owned())
+    testing::event_of(&acme(), "testing", &Raw::new(), body.to_owned())
 }
 
 /// An event with `members` besides what it must have.
@@ -310,7 +310,7 @@ fn the_number_of_the_attempt() {
     let plain = CloudEvents::new("X-Hook").unwrap();
     let headers =
         [("x-hook", value(NOW, BODY)), ("x-hook-delivery-attempt", "2".into()), ("-delivery-attempt", "2".into())];
-    assert_eq!(testing::event_of(&plain, &headers, BODY).unwrap().delivery_attempt(), None);
+    assert_eq!(testing::event_of(&plain, "testing", &headers, BODY).unwrap().delivery_attempt(), None);
 }
 
 /// The key under which an event is claimed.

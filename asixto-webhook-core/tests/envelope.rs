@@ -51,6 +51,13 @@ fn with(name: &str, value: &str) -> String {
     of(&members)
 }
 
+// A2, A4: a string is a string, and what is inside is the sender's affair.
+#[test]
+fn empty_texts() {
+    assert_eq!(accept(with("type", r#""""#)).event_type(), "");
+    assert_eq!(accept(with("replay_of", r#""""#)).replay_of(), Some(""));
+}
+
 // A2
 #[test]
 fn five_fields() {

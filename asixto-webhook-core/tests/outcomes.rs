@@ -7,13 +7,12 @@ use std::{collections::HashMap, time::Duration};
 
 use asixto_webhook_core::{BodyFault, Bytes, Delivery, Environment, Outcome, ReceiverBuilder};
 use common::{
-    FORGED_SECRET, ID, Lines, NOW, answered, builder, deliver, envelope,
+    FORGED_SECRET, ID, Lines, NOW, answered, block_on, builder, deliver, envelope,
     fakes::{FakeSource, FakeStore, Found, Says},
     headers, known, padded, post, processed,
     scenes::play,
     secrets, signed, signed_at,
 };
-use pollster::block_on;
 
 const SIZE_LIMIT: usize = 263_168;
 
@@ -185,9 +184,9 @@ fn the_first_fault_is_answered() {
 #[test]
 fn only_post() {
     let receiver = builder().dedup(FakeStore::untouched()).build().unwrap();
-    assert!(receiver.announced("POST", None).is_ok());
+    assert!(receiver.announced(None, "POST", None).is_ok());
     for method in ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "post", "Post", "POST ", ""] {
-        let answer = receiver.announced(method, None).unwrap_err();
+        let answer = receiver.announced(None, method, None).unwrap_err();
         assert_eq!(answer.status(), 405, "{method}");
         assert_eq!(headers(&answer), owned(&[("allow", "POST")]), "{method}");
     }
@@ -212,14 +211,14 @@ fn the_body_limit() {
     assert_eq!(receiver().body_limit(), SIZE_LIMIT);
 
     let full = padded(&envelope(ID), SIZE_LIMIT);
-    assert!(receiver().announced("POST", Some(SIZE_LIMIT as u64)).is_ok());
+    assert!(receiver().announced(None, "POST", Some(SIZE_LIMIT as u64)).is_ok());
     drop(processed(deliver(&receiver(), full.clone())));
 
     for announced in [SIZE_LIMIT as u64 + 1, u64::MAX] {
-        assert_eq!(receiver().announced("POST", Some(announced)).unwrap_err().status(), 413);
+        assert_eq!(receiver().announced(None, "POST", Some(announced)).unwrap_err().status(), 413);
     }
     assert_eq!(answered(deliver(&receiver(), full.clone() + " ")).outcome(), Outcome::BodyTooLarge);
-    assert_eq!(receiver().broken_body(&Lines::new(), full.as_bytes(), BodyFault::TooLarge).status(), 413);
+    assert_eq!(receiver().broken_body(None, &Lines::new(), full.as_bytes(), BodyFault::TooLarge).status(), 413);
 }
 
 // H4: it can be raised.

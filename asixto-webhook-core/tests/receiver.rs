@@ -1,26 +1,18 @@
-//! What a receiver does with its store, its inbox and its deadlines.
+//! What does a receiver ask its store, and what does it make of the answers?
 #![cfg(test)]
 
 mod common;
 
-use std::{
-    future::Future,
-    sync::Arc,
-    task::{Context, Waker},
-    time::Duration,
-};
+use std::time::Duration;
 
-use asixto_webhook_core::{
-    Accepted, Answer, Bytes, Delivery, Fingerprint, Held, NoDedup, Outcome, Receiver, StoreErrorKind, UnixTime,
-};
+use asixto_webhook_core::{Accepted, Bytes, Delivery, Fingerprint, Held, NoDedup, Outcome, Receiver};
 use common::{
-    ID, NOW, TYPE, answered, builder,
+    ID, NOW, TYPE, answered, block_on, builder,
     capture::{captured, delivery_line},
     deliver, envelope,
-    fakes::{Asked, FakeInbox, FakeSource, FakeStore, FakeTimer, Found, Says},
-    headers, known, post, processed, signed,
+    fakes::{Asked, FakeInbox, FakeSource, FakeStore, Found, Says},
+    headers, known, post, processed, settle, signed,
 };
-use pollster::block_on;
 use tracing::Level;
 
 const LEASE: Duration = Duration::from_secs(30);
@@ -28,12 +20,6 @@ const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 fn over(store: &FakeStore) -> Receiver {
     builder().dedup(store.clone()).build().unwrap()
-}
-
-fn settle(receiver: &Receiver, status: u16) -> (Answer, bool) {
-    let (_, ticket) = processed(deliver(receiver, envelope(ID)));
-    let settled = block_on(receiver.settle(ticket, status));
-    (settled.answer, settled.uncommitted.is_some())
 }
 
 // E5, E1: claimed for the lease, committed for at least 7 days.
@@ -333,151 +319,6 @@ fn timeouts() {
     assert_eq!(timeouts.answer, Duration::from_secs(9));
     assert_eq!(timeouts.handler, Duration::from_secs(300));
     assert_eq!(timeouts.lease, LEASE);
-}
-
-// Rules of the house: a secret source that hangs is one that is down.
-#[test]
-fn a_secret_source_that_hangs() {
-    let timer = FakeTimer::default();
-    let receiver = builder().secrets(FakeSource::new(Says::Hangs)).dedup(FakeStore::untouched()).build().unwrap();
-    let answer = answered(deliver(&receiver.with_timer(Arc::new(timer.clone())), envelope(ID)));
-    assert_eq!((answer.outcome(), answer.status()), (Outcome::NoSecret, 503));
-    assert_eq!(timer.asked(), [Duration::from_secs(2)]);
-}
-
-// Rules of the house: a database that hangs is a database that is down. E7: and never a duplicate.
-#[test]
-fn a_store_that_hangs() {
-    let timer = FakeTimer::default();
-    let hanging = FakeStore::default().claim(Says::Hangs);
-    let answer = answered(deliver(&over(&hanging).with_timer(Arc::new(timer.clone())), envelope(ID)));
-    assert_eq!((answer.outcome(), answer.status()), (Outcome::StoreUnavailable, 503));
-    assert_eq!(timer.asked(), [Duration::from_secs(2)]);
-
-    let receiver = builder().inbox(FakeInbox::new(Says::Hangs)).build().unwrap();
-    let answer = answered(deliver(&receiver.with_timer(Arc::new(timer)), envelope(ID)));
-    assert_eq!((answer.outcome(), answer.status()), (Outcome::StoreUnavailable, 503));
-}
-
-// E7: also for every step after the claim.
-#[test]
-fn a_store_that_begins_to_hang() {
-    let store = FakeStore::fresh().extend(Says::Hangs).commit(Says::Hangs).commit(Says::Hangs);
-    let receiver = over(&store).with_timer(Arc::new(FakeTimer::default()));
-    let (_, ticket) = processed(deliver(&receiver, envelope(ID)));
-    assert_eq!(block_on(receiver.renew(&ticket)), Held::Yes);
-    let settled = block_on(receiver.settle(ticket, 200));
-    assert_eq!(settled.answer.status(), 200);
-    let error = block_on(receiver.commit(&settled.uncommitted.unwrap())).unwrap_err();
-    assert_eq!(error.kind(), StoreErrorKind::TimedOut);
-
-    let store = FakeStore::fresh().release(Says::Hangs);
-    let (answer, _) = settle(&over(&store).with_timer(Arc::new(FakeTimer::default())), 422);
-    assert_eq!((answer.outcome(), answer.status()), (Outcome::HandlerFailed, 422));
-}
-
-// Rules of the house: each of the two has its own budget.
-#[test]
-fn configured_budgets_reach_the_timer() {
-    let timer = FakeTimer::default();
-    let (secrets, store) = (Duration::from_millis(700), Duration::from_millis(300));
-    let builder = || builder().secrets_timeout(secrets).store_timeout(store);
-    let receiver = builder().secrets(FakeSource::new(Says::Hangs)).dedup(NoDedup).build().unwrap();
-    _ = answered(deliver(&receiver.with_timer(Arc::new(timer.clone())), envelope(ID)));
-    let receiver = builder().dedup(FakeStore::default().claim(Says::Hangs)).build().unwrap();
-    _ = answered(deliver(&receiver.with_timer(Arc::new(timer.clone())), envelope(ID)));
-    assert_eq!(timer.asked(), [secrets, store]);
-}
-
-// Rules of the house: who answers in time is heard, and who answers at once costs no timer.
-#[test]
-fn answers_in_time_are_heard() {
-    let timer = FakeTimer::default();
-    timer.stop();
-    let store = FakeStore::default().claim(Says::Later(Found::Nothing)).commit(Says::Later(Held::Yes));
-    let source = FakeSource::new(Says::Later(Some(known())));
-    let receiver = builder().secrets(source).dedup(store.clone()).build().unwrap().with_timer(Arc::new(timer.clone()));
-    let (answer, uncommitted) = settle(&receiver, 200);
-    assert_eq!((answer.outcome(), uncommitted), (Outcome::Processed, false));
-    assert_eq!(timer.asked().len(), 3);
-
-    let timer = FakeTimer::default();
-    let store = FakeStore::fresh().commit(Says::This(Held::Yes));
-    let (answer, uncommitted) = settle(&over(&store).with_timer(Arc::new(timer.clone())), 200);
-    assert_eq!((answer.outcome(), uncommitted), (Outcome::Processed, false));
-    assert_eq!(timer.asked(), []);
-}
-
-// Rules of the house: without a timer nothing is given up.
-#[test]
-fn without_a_timer_a_store_is_awaited() {
-    let receiver = over(&FakeStore::default().claim(Says::Hangs));
-    let (body, lines) = (Bytes::from(envelope(ID)), signed(&known(), envelope(ID)));
-    let mut admission = Box::pin(receiver.admit(Delivery::new("POST", &lines, body)));
-    assert!(admission.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-}
-
-// H6, E6: written down and acknowledged, or known already; no handler runs.
-#[test]
-fn an_inbox() {
-    for (accepted, outcome) in [
-        (Accepted::Stored, Outcome::Stored),
-        (Accepted::Duplicate, Outcome::Duplicate),
-        (Accepted::Conflict, Outcome::Conflict),
-    ] {
-        let inbox = FakeInbox::new(Says::This(accepted));
-        let receiver = builder().inbox(inbox.clone()).build().unwrap();
-        let answer = answered(deliver(&receiver, envelope(ID)));
-        assert_eq!((answer.outcome(), answer.status(), answer.keeps_response()), (outcome, 200, false));
-        assert_eq!(inbox.written().len(), 1);
-    }
-}
-
-// E7, E9
-#[test]
-fn an_inbox_that_is_down_or_full() {
-    for says in [Says::Fails, Says::IsFull] {
-        let receiver = builder().inbox(FakeInbox::new(says)).build().unwrap();
-        let answer = answered(deliver(&receiver, envelope(ID)));
-        assert_eq!((answer.outcome(), answer.status()), (Outcome::StoreUnavailable, 503));
-        assert!(matches!(&headers(&answer)[..], [("retry-after", _)]));
-    }
-}
-
-// H6, E1: everything that a worker needs later.
-#[test]
-fn what_an_inbox_is_given() {
-    let store = FakeStore::fresh();
-    drop(processed(deliver(&builder().dedup(store.clone()).scope("shop").build().unwrap(), envelope(ID))));
-    let (key, fingerprint, _) = store.claimed();
-
-    let inbox = FakeInbox::new(Says::This(Accepted::Stored));
-    let receiver = builder().inbox(inbox.clone()).scope("shop").build().unwrap();
-    _ = answered(deliver(&receiver, envelope(ID)));
-    let [record] = &inbox.written()[..] else { panic!("not one record") };
-    assert_eq!((record.key, record.fingerprint), (key, fingerprint));
-    assert_eq!(record.provider, "asixto");
-    assert_eq!(record.scope, "shop");
-    assert_eq!(record.id, ID);
-    assert_eq!(record.event_type, TYPE);
-    assert_eq!(record.body, envelope(ID));
-    assert_eq!(record.received, UnixTime::from_secs(NOW));
-    assert_eq!(record.ttl, WEEK);
-}
-
-// A3, K: an inbox, too, is given nothing that is forged, stale or no envelope.
-#[test]
-fn an_inbox_is_given_what_was_verified() {
-    let inbox = FakeInbox::new(Says::This(Accepted::Stored));
-    let receiver = builder().inbox(inbox.clone()).build().unwrap();
-    _ = answered(post(
-        &receiver,
-        &signed(&common::secrets("forged", common::FORGED_SECRET), envelope(ID)),
-        envelope(ID),
-    ));
-    _ = answered(post(&receiver, &common::signed_at(&known(), NOW - 301, envelope(ID)), envelope(ID)));
-    _ = answered(deliver(&receiver, envelope("")));
-    assert_eq!(inbox.written(), []);
 }
 
 // E5: without deduplication, which has to be named, every delivery runs the handler.

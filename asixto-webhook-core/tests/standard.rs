@@ -133,7 +133,7 @@ fn published_vectors() {
         }
         assert_eq!(verify(&(payload.clone() + " "), at), Err(VerifyError::SignatureMismatch), "{title}");
 
-        let event = testing::event_of(&StandardWebhooks, &headers, payload);
+        let event = testing::event_of(&StandardWebhooks, "testing", &headers, payload);
         assert_eq!(event.is_ok(), is_envelope, "{title}");
         if let Ok(event) = event {
             assert_eq!(event.id(), id, "{title}");
@@ -377,7 +377,7 @@ fn the_identifier() {
         (format!(r#"{{"id":"{ID}","\u0069d":"other"}}"#), Err(EnvelopeFault::RepeatedField)),
     ] {
         let headers = signed(ID, &body);
-        let opened = testing::event_of(&StandardWebhooks, &headers, body.clone());
+        let opened = testing::event_of(&StandardWebhooks, "testing", &headers, body.clone());
         assert_eq!(opened.as_ref().map(|event| assert_eq!(event.id(), ID)).map_err(|fault| *fault), expected, "{body}");
         let store = FakeStore::fresh();
         match expected {
@@ -396,7 +396,7 @@ fn the_identifier() {
 // L10: a body need not have the recommended shape; what it has is at hand, byte for byte.
 #[test]
 fn the_body() {
-    let open = |body: &str| testing::event_of(&StandardWebhooks, &signed(ID, body), body.to_owned());
+    let open = |body: &str| testing::event_of(&StandardWebhooks, "testing", &signed(ID, body), body.to_owned());
     let event = open(r#"{ "data" : {"a":1.0, "a":[ ]} ,"timestamp":"\u0032026","type":"sale.paid","more":1}"#).unwrap();
     assert_eq!(event.event_type(), "sale.paid");
     assert_eq!(event.timestamp(), Some("2026"));

@@ -31,7 +31,7 @@ impl<P: Provider> Driver<P> {
         mut poll_chunk: impl FnMut(&mut Context<'_>) -> Poll<Option<Result<Bytes, E>>>,
     ) -> Result<Bytes, Answer> {
         let receiver = self.receiver();
-        receiver.announced(request.method(), announced)?;
+        receiver.announced(request.scope(), request.method(), announced)?;
         let deadline = arrived + receiver.timeouts().body;
         let mut received = Received { driver: self, request, chunks: Chunks::default(), ended: false };
         loop {
@@ -73,7 +73,7 @@ impl<P: Provider, Q: Request> Received<'_, P, Q> {
 
     fn broken(mut self, fault: BodyFault) -> Answer {
         self.ended = true;
-        self.driver.receiver().broken_body(self.request, self.chunks.as_slice(), fault)
+        self.driver.receiver().broken_body(self.request.scope(), self.request, self.chunks.as_slice(), fault)
     }
 }
 
@@ -81,7 +81,12 @@ impl<P: Provider, Q: Request> Drop for Received<'_, P, Q> {
     fn drop(&mut self) {
         if !self.ended {
             // Nobody is left to take the answer.
-            let _ = self.driver.receiver().broken_body(self.request, self.chunks.as_slice(), BodyFault::Aborted);
+            let _ = self.driver.receiver().broken_body(
+                self.request.scope(),
+                self.request,
+                self.chunks.as_slice(),
+                BodyFault::Aborted,
+            );
         }
     }
 }

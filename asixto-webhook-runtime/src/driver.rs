@@ -11,13 +11,13 @@ use std::{
 };
 
 use asixto_webhook_core::{
-    Admission, Answer, Asixto, BoxFuture, Bytes, Delivery, Event, HeaderLines, Held, Receiver, Ticket, Timer,
-    provider::Provider,
+    Admission, Answer, Asixto, BoxFuture, Bytes, Delivery, Event, Handled, HeaderLines, Held, Outcome, Receiver,
+    Ticket, Timer, provider::Provider,
 };
 use tokio::{
     sync::oneshot,
     task::JoinHandle,
-    time::{Instant, sleep, sleep_until, timeout},
+    time::{Instant, sleep, sleep_until, timeout, timeout_at},
 };
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
@@ -26,7 +26,7 @@ use tracing::Instrument;
 /// what is at stake after this is one repeat.
 const COMMIT_PATIENCE: Duration = Duration::from_secs(60 * 60);
 
-/// A receiver with a runtime under it. Clones are the same: keep one to [`drain`](Self::drain).
+/// A receiver with a runtime under it. All drivers of one receiver share what is running.
 pub struct Driver<P: Provider = Asixto> {
     receiver: Receiver<P>,
     work: TaskTracker,
@@ -58,7 +58,9 @@ impl<P: Provider> Driver<P> {
     /// Drives `receiver`, whose secrets and stores are from now on awaited under their timeouts.
     #[must_use]
     pub fn new(receiver: &Receiver<P>) -> Self {
-        Self { receiver: receiver.with_timer(Arc::new(TokioTimer)), work: TaskTracker::new() }
+        // Shared, so that a drain misses nothing that another route of the receiver has begun.
+        let work = receiver.companion(TaskTracker::new).as_deref().cloned().unwrap_or_default();
+        Self { receiver: receiver.with_timer(Arc::new(TokioTimer)), work }
     }
 
     /// The receiver.
@@ -71,7 +73,7 @@ impl<P: Provider> Driver<P> {
     ///
     /// All of it happens in tasks of its own: dropping the returned future, as a server does when the sender hangs
     /// up, stops nothing, and a handler that blocks its thread holds up neither the answer nor the renewal of its
-    /// claim. `status` says what a handler's response is worth.
+    /// claim, as long as the runtime has another thread. `status` says what a handler's response is worth.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -132,11 +134,20 @@ impl<P: Provider> Driver<P> {
         let mut sender = Sender { driver: &self, event: event.clone(), arrived, waiting: Some(reply) };
         let handler = start(request, event);
         let response = sender.hold(self.attend(handler, &ticket)).await;
-        let status = response.as_ref().map_or(500, status);
-        let settled = sender.receiver().settle(ticket, status).await;
-        sender.answer(settled.answer, response);
-        if let Some(ticket) = settled.uncommitted {
+        let handled = response.as_ref().map_or(Handled::Panicked, |response| Handled::Answered(status(response)));
+        let answer = self.receiver.finished(&ticket, handled);
+        let processed = answer.outcome() == Outcome::Processed;
+        let settled = if processed {
+            sender.in_time(self.receiver.commit(&ticket)).await
+        } else {
+            sender.in_time(self.receiver.release(&ticket)).await
+        };
+        sender.answer(answer, response);
+        if settled.is_none() && processed {
             self.commit_later(&ticket).await;
+        } else if settled.is_none() {
+            // Once more, with all of its time. Failing that, the claim ends with its lease.
+            caught(self.receiver.release(&ticket)).await;
         }
     }
 
@@ -144,8 +155,11 @@ impl<P: Provider> Driver<P> {
     async fn attend<R>(&self, mut handler: JoinHandle<R>, ticket: &Ticket<P>) -> Option<R> {
         let mut renewals = pin!(self.renew(ticket));
         poll_fn(|cx| {
-            let _: Poll<()> = renewals.as_mut().poll(cx);
-            Pin::new(&mut handler).poll(cx).map(Result::ok)
+            let ended = Pin::new(&mut handler).poll(cx);
+            if ended.is_pending() {
+                let _: Poll<()> = renewals.as_mut().poll(cx);
+            }
+            ended.map(Result::ok)
         })
         .await
     }
@@ -206,14 +220,14 @@ impl<P: Provider, R> Sender<'_, P, R> {
         .await
     }
 
-    /// What to settle with: a handler that ended in time is answered for in time, so as long as the sender waits the
-    /// store is not waited for any longer than that.
-    fn receiver(&self) -> Receiver<P> {
-        let receiver = self.driver.receiver();
-        match self.waiting {
-            Some(_) => receiver.with_timer(Arc::new(Until(self.deadline()))),
-            None => receiver.clone(),
-        }
+    /// Takes a last step, but keeps a sender that still waits no longer than it waits. `None` where that failed.
+    async fn in_time<T, E>(&self, step: impl Future<Output = Result<T, E>>) -> Option<T> {
+        let step = caught(step);
+        let done = match self.waiting {
+            Some(_) => timeout_at(self.deadline(), step).await.ok()?,
+            None => step.await,
+        };
+        done?.ok()
     }
 
     fn deadline(&self) -> Instant {
@@ -264,16 +278,6 @@ pub struct TokioTimer;
 impl Timer for TokioTimer {
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
         Box::pin(sleep(duration))
-    }
-}
-
-/// Measures timeouts, and none beyond a moment.
-#[derive(Debug)]
-struct Until(Instant);
-
-impl Timer for Until {
-    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
-        Box::pin(sleep_until(self.0.min(Instant::now() + duration)))
     }
 }
 

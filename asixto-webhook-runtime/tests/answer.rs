@@ -10,12 +10,12 @@ use asixto_webhook_runtime::{
     core::{Bytes, Outcome},
 };
 use common::{
-    DUPLICATE, Effects, Head, ID, IN_FLIGHT, PROCESSED, SLOW, arrived, builder,
-    capture::Log,
-    deliver, envelope, headers, millis, over, secs, sent,
+    DUPLICATE, Effects, Head, ID, IN_FLIGHT, PROCESSED, SLOW, arrived, builder, deliver, envelope, headers, millis,
+    over, secs, sent,
     store::{Fault, Scripted, Step},
     within,
 };
+use testkit::Log;
 use tokio::time::{Instant, sleep, sleep_until};
 
 // H8: a handler of 12 s is answered for at 9 s, to come back after the lease; it runs on, and is committed.

@@ -15,7 +15,8 @@ use asixto_webhook_runtime::{
     Driver,
     core::{Answer, Bytes, NoDedup, Outcome},
 };
-use common::{ID, TYPE, builder, capture::Log, envelope, headers, millis, over, secs, within};
+use common::{ID, TYPE, builder, envelope, headers, millis, over, secs, within};
+use testkit::Log;
 use tokio::time::{Instant, Sleep, advance, sleep};
 use tracing::Level;
 

@@ -5,12 +5,11 @@ mod common;
 
 use asixto_webhook_runtime::Driver;
 use common::{
-    DUPLICATE, Effects, ID, IN_FLIGHT, PROCESSED, SLOW, builder,
-    capture::Log,
-    deliver, millis, over, secs, sent,
+    DUPLICATE, Effects, ID, IN_FLIGHT, PROCESSED, SLOW, builder, deliver, millis, over, secs, sent,
     store::{Fault, Scripted, Step},
     within, within_of,
 };
+use testkit::Log;
 use tokio::time::{Instant, sleep};
 
 // E7: refused at first: 2xx at once, and then again after a wait that doubles, up to a third of the lease.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use asixto_webhook_runtime::{Driver, Undrained};
 use common::{
-    Effects, ID, PANICKED, PROCESSED, SLOW, deliver, over, secs, sent,
+    Effects, ID, PANICKED, PROCESSED, SLOW, builder, deliver, over, secs, sent,
     store::{Fault, Scripted, Step},
     within, within_of,
 };
@@ -53,6 +53,20 @@ async fn while_handlers_run() {
     assert_eq!(effects.ids(), ["waiting", "hung-up", "slow"]);
     assert_eq!(store.times(Step::Commit), [2_000, 5_000, 40_000]);
     assert_eq!((waiting.await.unwrap(), slow.await.unwrap()), (200, 503));
+}
+
+// Several routes of one receiver: the drain of any of them misses nothing.
+#[tokio::test(start_paused = true)]
+async fn of_another_driver_of_the_receiver() {
+    let (store, effects) = (Scripted::new(), Effects::default());
+    let receiver = builder().dedup(store.clone()).build().unwrap();
+    let (one, other) = (Driver::new(&receiver), Driver::new(&receiver));
+    begin(&other, ID, &effects, secs(5)).abort();
+    begin(&other, "another", &effects, secs(3));
+    store.until(Step::Claim, 1).await;
+    assert_eq!(within_of(secs(60), one.drain(secs(60))).await, Ok(()));
+    assert_eq!(effects.ids().len(), store.times(Step::Commit).len());
+    assert!(effects.ids().contains(&"another".to_owned()));
 }
 
 // E7: a commit that is yet to be taken.

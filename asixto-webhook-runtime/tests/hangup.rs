@@ -11,12 +11,11 @@ use std::{
 };
 
 use common::{
-    DUPLICATE, Effects, ID, IN_FLIGHT, PROCESSED,
-    capture::Log,
-    deliver, millis, over, secs, sent,
+    DUPLICATE, Effects, ID, IN_FLIGHT, PROCESSED, deliver, millis, over, secs, sent,
     store::{Fault, Scripted, Step},
     within,
 };
+use testkit::Log;
 use tokio::time::sleep;
 
 /// Polls `work` for `time`, and drops it.

@@ -10,12 +10,11 @@ use asixto_webhook_runtime::{
     core::{Event, Outcome},
 };
 use common::{
-    DUPLICATE, Effects, ID, IN_FLIGHT, PROCESSED, SLOW, builder,
-    capture::Log,
-    deliver, headers, millis, over, secs, sent,
+    DUPLICATE, Effects, ID, IN_FLIGHT, PROCESSED, SLOW, builder, deliver, headers, millis, over, secs, sent,
     store::{Fault, Scripted, Step},
     within, within_of,
 };
+use testkit::Log;
 use tokio::{
     task::JoinHandle,
     time::{Instant, sleep_until},

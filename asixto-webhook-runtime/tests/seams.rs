@@ -13,12 +13,11 @@ use asixto_webhook_runtime::{
     core::{Clock, Outcome, SecretSet, Timer, Unavailable, UnixTime, lookup},
 };
 use common::{
-    Effects, ID, IN_FLIGHT, NOW, PROCESSED, builder,
-    capture::Log,
-    deliver, headers, known, millis, over, secs, sent,
+    DUPLICATE, Effects, ID, IN_FLIGHT, NOW, PROCESSED, builder, deliver, headers, known, millis, over, secs, sent,
     store::{Fault, Scripted, Step},
     within,
 };
+use testkit::Log;
 use tokio::time::{Instant, sleep};
 
 type Found = Result<Option<SecretSet>, Unavailable>;
@@ -92,18 +91,31 @@ async fn a_store_that_panics() {
         assert_eq!((effects.count(), log.outcomes()), (0, vec!["handler_failed".to_owned()]));
         assert_eq!(sent(&within(deliver(&driver, ID, effects.handler())).await), PROCESSED);
 
-        // The claim that nobody settles any more ends with its lease.
-        for (step, status) in [(Step::Commit, 200), (Step::Release, 500)] {
-            let (store, effects) = (Scripted::new().then(step, [fault]), Effects::default());
-            let driver = over(&store);
-            let start = Instant::now();
-            let reply = within(deliver(&driver, ID, move |_| ready(status))).await;
-            assert_eq!(sent(&reply), INTERRUPTED, "{step:?}");
-            assert!(start.elapsed() < secs(2));
-            assert_eq!(sent(&within(deliver(&driver, ID, effects.handler())).await), IN_FLIGHT);
-            sleep(common::LEASE).await;
-            assert_eq!(sent(&within(deliver(&driver, ID, effects.handler())).await), PROCESSED);
-        }
+        // E7: the handler's answer goes out all the same, and the commit is tried again.
+        let (store, effects) = (Scripted::new().then(Step::Commit, [fault]), Effects::default());
+        let driver = over(&store);
+        assert_eq!(sent(&within(deliver(&driver, ID, effects.handler())).await), PROCESSED);
+        driver.drain(secs(10)).await.unwrap();
+        assert_eq!(sent(&within(deliver(&driver, ID, effects.handler())).await), DUPLICATE);
+        assert_eq!(effects.count(), 1);
+
+        // A release is tried once more.
+        let (store, effects) = (Scripted::new().then(Step::Release, [fault]), Effects::default());
+        let driver = over(&store);
+        within(deliver(&driver, ID, |_| ready(500))).await;
+        driver.drain(secs(10)).await.unwrap();
+        assert_eq!(sent(&within(deliver(&driver, ID, effects.handler())).await), PROCESSED);
+
+        // A claim that is not released ends with its lease.
+        let (store, effects) = (Scripted::new().then(Step::Release, [fault, fault]), Effects::default());
+        let driver = over(&store);
+        let start = Instant::now();
+        let reply = within(deliver(&driver, ID, |_| ready(500))).await;
+        assert_eq!(sent(&reply), (Outcome::HandlerFailed, 500, Some(500)));
+        assert!(start.elapsed() < secs(2));
+        assert_eq!(sent(&within(deliver(&driver, ID, effects.handler())).await), IN_FLIGHT);
+        sleep(common::LEASE).await;
+        assert_eq!(sent(&within(deliver(&driver, ID, effects.handler())).await), PROCESSED);
     }
 }
 

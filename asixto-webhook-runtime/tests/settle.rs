@@ -13,12 +13,12 @@ use asixto_webhook_runtime::{
     core::{BoxFuture, Event, Outcome},
 };
 use common::{
-    DUPLICATE, Effects, Head, ID, NOW, PANICKED, PROCESSED, builder,
-    capture::Log,
-    deliver, envelope, headers, known, over, secs, sent,
+    DUPLICATE, Effects, Head, ID, NOW, PANICKED, PROCESSED, builder, deliver, envelope, headers, known, over, secs,
+    sent,
     store::{Scripted, Step},
     within,
 };
+use testkit::Log;
 use tokio::time::{Instant, sleep};
 
 // E5: claimed before the work, committed after it, and the handler's own response goes out.

@@ -13,7 +13,8 @@ use crate::service::Webhook;
 
 /// Puts a receiver before a service, which then sees verified events only.
 ///
-/// Clones share everything: keep one to [`drain`](Self::drain) on shutdown.
+/// Clones share everything, and all layers of one receiver share what is running: keep one to
+/// [`drain`](Self::drain) on shutdown. A second receiver has a drain of its own.
 pub struct WebhookLayer<P: Provider = Asixto, B = Full<Bytes>> {
     pub(crate) driver: Driver<P>,
     pub(crate) scope: Option<Arc<ScopeOf>>,

@@ -29,8 +29,15 @@
 //! What the layer relies on:
 //!
 //! * It runs inside a tokio runtime.
+//! * The service can be cloned, its future is `Send`, and the body of its responses has an empty form (`Default`),
+//!   which is what refusals have. A service that wants its own type of request body gets it by
+//!   [`restore_as`](WebhookLayer::restore_as).
+//! * Each delivery leaves a line in the log, by `tracing`: without a subscriber nothing says why one was refused.
 //! * Nothing before it has read, decompressed or rewritten the body.
 //! * The service's response is judged by its status when its head is ready: 2xx commits the event.
+//!
+//! As the last step of a shutdown, after the server has stopped, [`WebhookLayer::drain`] waits for the handlers that
+//! nobody waits for any more.
 
 mod body;
 mod layer;

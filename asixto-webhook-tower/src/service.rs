@@ -53,7 +53,7 @@ where
         ResponseFuture(Box::pin(async move {
             let (parts, body) = request.into_parts();
             let head = Incoming { scope: scope.map(|scope| scope(&parts)), parts };
-            let announced = body.size_hint().exact();
+            let announced = Some(body.size_hint().lower());
             let collected = {
                 let mut body = pin!(body);
                 driver.collect(arrived, &head, announced, |cx| poll_chunk(body.as_mut(), cx)).await

@@ -1,5 +1,6 @@
 //! A sender that hangs up: the handler that has begun runs to its end, and has its effect once.
 #![cfg(test)]
+#![cfg(feature = "memory")]
 
 mod common;
 
@@ -15,11 +16,11 @@ use bytes::Bytes;
 use common::{
     ID, Seen, begin,
     body::{Scripted, Step},
-    capture::Log,
     delivery, envelope, layer, post, row, secs, send, strict, told, within,
 };
 use http::{Request, Response};
 use http_body_util::Full;
+use testkit::Log;
 use tokio::time::{Instant, sleep};
 use tower::Layer;
 

@@ -1,6 +1,7 @@
 //! The inner service is called on the instance that has become ready, once, and what it holds for a request is given
 //! back however the request ends.
 #![cfg(test)]
+#![cfg(feature = "memory")]
 
 mod common;
 

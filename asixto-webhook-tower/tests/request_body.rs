@@ -1,5 +1,6 @@
 //! Every type of request body gives the same bytes, and none of them gets past limit and deadline.
 #![cfg(test)]
+#![cfg(feature = "memory")]
 
 mod common;
 
@@ -13,13 +14,12 @@ use bytes::{Buf, Bytes};
 use common::{
     ID, NOW, SECRET, SIGNATURE, Seen,
     body::{Scripted, Step},
-    builder,
-    capture::Log,
-    delivery, envelope, envelope_with, layer, post, row, secrets, secs, send, told,
+    builder, delivery, envelope, envelope_with, layer, post, row, secrets, secs, send, told,
 };
 use http::Request;
 use http_body::{Body, SizeHint};
 use http_body_util::{BodyExt, BodyStream, Full, StreamBody};
+use testkit::Log;
 use tokio::time::Instant;
 use tower::Layer;
 

@@ -1,5 +1,6 @@
 //! What a request's head decides, and that it reaches the inner service as it came.
 #![cfg(test)]
+#![cfg(feature = "memory")]
 
 mod common;
 
@@ -180,6 +181,22 @@ async fn an_unknown_tenant() {
     assert_eq!(told(&response), row(Outcome::NoSecret));
     assert_eq!(response.headers()["retry-after"], "5");
     assert_eq!(seen.ids(), [""; 0]);
+}
+
+// Whatever type of body the inner service wants, and whichever of the two is said first.
+#[tokio::test(start_paused = true)]
+async fn tenants_and_another_body() {
+    let scope = |parts: &http::request::Parts| parts.uri.path().to_owned();
+    let layers = [
+        layer().scope_from(scope).restore_as::<axum::body::Body>(),
+        layer().restore_as::<axum::body::Body>().scope_from(scope),
+    ];
+    for layer in layers {
+        let seen = Seen::default();
+        let service = layer.clone().layer(seen.service::<axum::body::Body, Full<Bytes>>());
+        assert_eq!(told(&send(&service, delivery(ID)).await), row(Outcome::Processed));
+        assert_eq!(seen.one().event.scope(), "/webhooks/asixto");
+    }
 }
 
 // A scope is taken from the request as it came: its head, without a byte of its body.

@@ -1,5 +1,6 @@
 //! What goes out: the handler's response where it may, and otherwise a status, the headers it needs, and no body.
 #![cfg(test)]
+#![cfg(feature = "memory")]
 
 mod common;
 

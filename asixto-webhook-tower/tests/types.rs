@@ -1,5 +1,6 @@
 //! What the public types can do, and what they show of themselves.
 #![cfg(test)]
+#![cfg(feature = "memory")]
 
 mod common;
 

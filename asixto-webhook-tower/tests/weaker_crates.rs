@@ -1,5 +1,6 @@
 //! What has been seen to go wrong in other webhook crates, one test each.
 #![cfg(test)]
+#![cfg(feature = "memory")]
 
 mod common;
 
@@ -24,13 +25,13 @@ use bytes::Bytes;
 use common::{
     ID, NOW, SECRET, SIGNATURE, Seen,
     body::{Scripted, Step},
-    builder, bytes,
-    capture::Log,
-    delivery, envelope, envelope_with, layer, post, row, secrets, send, signature, strict, told, within,
+    builder, bytes, delivery, envelope, envelope_with, layer, post, row, secrets, send, signature, strict, told,
+    within,
 };
 use http::{HeaderValue, Request, Response};
 use http_body::Body;
 use http_body_util::Full;
+use testkit::Log;
 use tokio::{sync::Barrier, task::JoinSet};
 use tower::{Layer, limit::ConcurrencyLimit};
 

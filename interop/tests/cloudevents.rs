@@ -127,7 +127,7 @@ fn what_they_write_is_read() {
 }
 
 fn here(body: &str) -> Option<Received<CloudEvents>> {
-    testing::event_of(&acme(), &common::Lines::new(), body.to_owned()).ok()
+    testing::event_of(&acme(), "testing", &common::Lines::new(), body.to_owned()).ok()
 }
 
 fn there(body: &str) -> Option<Event> {

@@ -7,39 +7,38 @@ use serde::Deserialize;
 use crate::shell::{Result, cargo, has, output, run as run_command};
 
 pub(crate) fn run() -> Result {
+    let metadata = cargo(&["metadata", "--no-deps", "--format-version", "1"]);
+    let Metadata { packages } = serde_json::from_str(&output(metadata)?)?;
+
     run_command(cargo(&["fmt", "--all", "--check"]))?;
     run_command(cargo(&["clippy", "--workspace", "--all-features", "--all-targets", "--", "-D", "warnings"]))?;
     let mut docs = cargo(&["doc", "--workspace", "--all-features", "--no-deps"]);
     docs.env("RUSTDOCFLAGS", "-D warnings");
     run_command(docs)?;
-    for (package, feature) in features()? {
-        let mut check = vec!["check", "--quiet", "--package", &package, "--no-default-features"];
-        if let Some(feature) = &feature {
-            check.extend(["--features", feature]);
+    for package in packages.iter().filter(|package| package.is_published()) {
+        check_alone(package, None)?;
+        for feature in package.features.keys().filter(|feature| *feature != "default") {
+            check_alone(package, Some(feature.as_str()))?;
         }
-        run_command(cargo(&check))?;
     }
     if has("deny") {
-        run_command(cargo(&["deny", "--offline", "check", "bans", "licenses", "sources"]))?;
+        run_command(cargo(&["deny", "check", "bans", "licenses", "sources"]))?;
     } else {
         eprintln!("\nskipped: cargo deny, which is not installed (`cargo install cargo-deny`)");
     }
-    run_command(cargo(&["package", "--workspace", "--allow-dirty"]))
+    let mut package = cargo(&["package", "--workspace", "--allow-dirty"]);
+    for unpublished in packages.iter().filter(|package| !package.is_published()) {
+        package.args(["--exclude", &unpublished.name]);
+    }
+    run_command(package)
 }
 
-/// Every published package without features, and with each of its features alone.
-fn features() -> Result<Vec<(String, Option<String>)>> {
-    let metadata: Metadata =
-        serde_json::from_str(&output(cargo(&["metadata", "--no-deps", "--format-version", "1"]))?)?;
-    let mut found = Vec::new();
-    for Package { name, features } in metadata.packages {
-        if name.starts_with("asixto-webhook-") {
-            found.push((name.clone(), None));
-            let alone = features.into_keys().filter(|feature| feature != "default");
-            found.extend(alone.map(|feature| (name.clone(), Some(feature))));
-        }
+fn check_alone(package: &Package, feature: Option<&str>) -> Result {
+    let mut check = cargo(&["check", "--quiet", "--package", &package.name, "--no-default-features"]);
+    if let Some(feature) = feature {
+        check.args(["--features", feature]);
     }
-    Ok(found)
+    run_command(check)
 }
 
 #[derive(Deserialize)]
@@ -51,4 +50,12 @@ struct Metadata {
 struct Package {
     name: String,
     features: BTreeMap<String, Vec<String>>,
+    /// The registries it may go to: all of them, unless there is a list.
+    publish: Option<Vec<String>>,
+}
+
+impl Package {
+    fn is_published(&self) -> bool {
+        self.publish.is_none()
+    }
 }

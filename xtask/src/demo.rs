@@ -35,7 +35,7 @@ pub(crate) fn run(http2: bool, json: bool) -> Result {
             if !json {
                 progress(number, probe.title);
             }
-            findings.extend(run_probe(&target, &kit, *probe).await);
+            findings.extend(run_probe(&target, &kit, probe).await);
         }
         findings
     });
@@ -85,7 +85,11 @@ fn table(findings: &[Finding], version: Version) {
         );
     }
     let passed = findings.iter().filter(|finding| finding.passed()).count();
-    println!("\n{passed} passed, {} failed", findings.len() - passed);
+    println!(
+        "\n`run 1×`: the handler ran once for that id. `→`: the next delivery of the same event.\n\
+         The clauses are those of docs/contract.md.\n\n{passed} passed, {} failed",
+        findings.len() - passed
+    );
 }
 
 fn report(findings: &[Finding], version: Version) -> serde_json::Value {

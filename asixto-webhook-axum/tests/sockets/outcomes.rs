@@ -18,7 +18,7 @@ async fn corpus() {
     for version in BOTH {
         let mut failures = Vec::new();
         for probe in PROBES {
-            let finding = run(&server.target(version), &server.kit, *probe).await.unwrap();
+            let finding = run(&server.target(version), &server.kit, probe).await.unwrap();
             if !finding.passed() {
                 failures.push(format!("{}: expected {}, got {}", probe.id, finding.expected, finding.got));
             }

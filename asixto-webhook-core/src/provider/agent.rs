@@ -119,8 +119,11 @@ impl Provider for Agent {
         tolerance: Duration::from_secs(300),
         // A terminal action is never applied twice, however late its repeat.
         least_ttl: Duration::from_secs(30 * 24 * 60 * 60),
-        body_timeout: Duration::from_secs(5),
+        claims: 2,
+        // Less than elsewhere, since two claims have to fit in.
+        body_timeout: Duration::from_secs(3),
         answer_timeout: Duration::from_secs(9),
+        patience: Duration::from_secs(10),
     };
 
     fn key(issued: &str) -> Result<Zeroizing<Vec<u8>>, SecretError> {

@@ -81,8 +81,10 @@ impl Provider for CloudEvents {
         tolerance: Duration::from_secs(300),
         // The pattern's senders retry for days.
         least_ttl: Duration::from_secs(7 * 24 * 60 * 60),
+        claims: 1,
         body_timeout: Duration::from_secs(5),
         answer_timeout: Duration::from_secs(9),
+        patience: Duration::from_secs(10),
     };
 
     fn key(issued: &str) -> Result<Zeroizing<Vec<u8>>, SecretError> {

@@ -124,10 +124,14 @@ pub struct Defaults {
     pub tolerance: Duration,
     /// The shortest time that an id must be remembered after it was committed.
     pub least_ttl: Duration,
+    /// How many keys a delivery claims, one after the other: a second one for a nonce.
+    pub claims: u32,
     /// The time for a body to arrive.
     pub body_timeout: Duration,
-    /// The time from the request's arrival to the answer, within the sender's own patience.
+    /// The time from the request's arrival to the answer, within the sender's patience.
     pub answer_timeout: Duration,
+    /// How long the sender waits for an answer.
+    pub patience: Duration,
 }
 
 /// A message to sign.

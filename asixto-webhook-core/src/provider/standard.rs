@@ -51,9 +51,10 @@ impl Provider for StandardWebhooks {
         body_limit: 1024 * 1024,
         tolerance: Duration::from_secs(300),
         least_ttl: Duration::from_secs(30 * 24 * 60 * 60),
+        claims: 1,
         body_timeout: Duration::from_secs(5),
-        // The sender gives up after 15 s.
         answer_timeout: Duration::from_secs(14),
+        patience: Duration::from_secs(15),
     };
 
     fn key(issued: &str) -> Result<Zeroizing<Vec<u8>>, SecretError> {

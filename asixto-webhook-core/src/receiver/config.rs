@@ -1,6 +1,8 @@
 //! What a receiver is told once, and which of it is refused.
 
 use alloc::sync::Arc;
+#[cfg(feature = "std")]
+use core::any::Any;
 use core::{fmt, ops::RangeInclusive, time::Duration};
 
 use super::{Receiver, Sink};
@@ -23,6 +25,8 @@ pub(super) struct Config<P: Provider> {
     pub(super) sink: Sink,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) timer: Option<Arc<dyn Timer>>,
+    #[cfg(feature = "std")]
+    pub(super) companion: Arc<std::sync::OnceLock<Arc<dyn Any + Send + Sync>>>,
     pub(super) settings: Settings,
 }
 
@@ -34,6 +38,8 @@ impl<P: Provider> Clone for Config<P> {
             sink: self.sink.clone(),
             clock: Arc::clone(&self.clock),
             timer: self.timer.clone(),
+            #[cfg(feature = "std")]
+            companion: Arc::clone(&self.companion),
             settings: self.settings.clone(),
         }
     }
@@ -132,47 +138,49 @@ impl<P: Provider> ReceiverBuilder<P> {
         self
     }
 
-    /// How far the time of signing may lie from the present one, before or after it, in whole seconds.
+    /// How far the time of signing may lie from the present one, before or after it, in whole seconds: 300 s by default
+    /// for every provider here, and a day at most.
     pub fn tolerance(mut self, tolerance: Duration) -> Self {
         self.settings.tolerance = tolerance;
         self
     }
 
-    /// The largest body in bytes; at least what the sender may send, which is the default.
+    /// The largest body in bytes; at least what the sender may send, which is the default (263,168 for Asixto: 256 KiB,
+    /// and room for what a replay adds).
     pub fn body_limit(mut self, bytes: usize) -> Self {
         self.settings.body_limit = bytes;
         self
     }
 
-    /// The time for a body to arrive; then 408 is answered.
-    pub fn body_timeout(mut self, budget: Duration) -> Self {
-        self.settings.body_timeout = budget;
+    /// The time for a body to arrive, 5 seconds by default for Asixto; then 408 is answered.
+    pub fn body_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.body_timeout = timeout;
         self
     }
 
-    /// The time from the request's arrival to the answer. A handler that needs longer runs on, and the sender is
-    /// told 503 within its patience. At least the time for the body, the secrets and the store together.
-    pub fn answer_timeout(mut self, budget: Duration) -> Self {
-        self.settings.answer_timeout = budget;
+    /// The time from the request's arrival to the answer, 9 seconds by default for Asixto, whose patience is 10. A handler that needs longer runs on, and the sender is
+    /// told 503 within its patience, which is the most. At least the time for the body, the secrets and the store together.
+    pub fn answer_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.answer_timeout = timeout;
         self
     }
 
     /// How long a handler's claim is renewed in all, 5 minutes by default. The handler is not stopped then, but its
     /// event may be given to another attempt once the lease has ended.
-    pub fn handler_limit(mut self, budget: Duration) -> Self {
-        self.settings.handler_limit = budget;
+    pub fn handler_limit(mut self, limit: Duration) -> Self {
+        self.settings.handler_limit = limit;
         self
     }
 
     /// The time for the secret source to answer, 2 seconds by default; then 503 is answered.
-    pub fn secrets_timeout(mut self, budget: Duration) -> Self {
-        self.settings.secrets_timeout = budget;
+    pub fn secrets_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.secrets_timeout = timeout;
         self
     }
 
     /// The time for the store to answer, 2 seconds by default; then 503 is answered.
-    pub fn store_timeout(mut self, budget: Duration) -> Self {
-        self.settings.store_timeout = budget;
+    pub fn store_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.store_timeout = timeout;
         self
     }
 
@@ -182,7 +190,8 @@ impl<P: Provider> ReceiverBuilder<P> {
         self
     }
 
-    /// How long a finished id is remembered; at least what the sender's contract asks for, which is the default.
+    /// How long a finished id is remembered; at least what the sender's contract asks for, which is the default (7 days
+    /// for Asixto).
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.settings.ttl = ttl;
         self
@@ -233,6 +242,8 @@ impl<P: Provider> ReceiverBuilder<P> {
             sink,
             clock: self.clock.ok_or(ConfigError::NoClock)?,
             timer: None,
+            #[cfg(feature = "std")]
+            companion: Arc::default(),
             settings: self.settings,
         })))
     }
@@ -250,14 +261,18 @@ impl Settings {
             return Err(ConfigError::FractionalTolerance { found: self.tolerance });
         }
         let millisecond = Duration::from_millis(1);
-        // A body, its secrets and its claim may each take all of their time before a handler starts.
-        let admission = self.body_timeout.saturating_add(self.secrets_timeout).saturating_add(self.store_timeout);
+        // Each may take all of its time before a handler starts, and the answer has to come all the same.
+        let claims = self.store_timeout.saturating_mul(P::DEFAULTS.claims);
+        let found = self.body_timeout.saturating_add(self.secrets_timeout).saturating_add(claims);
+        if found > self.answer_timeout {
+            return Err(ConfigError::SlowAdmission { most: self.answer_timeout, found });
+        }
         let bounds: [(&'static str, Duration, RangeInclusive<Duration>); 8] = [
             ("tolerance", self.tolerance, SECOND..=DAY),
             ("body_timeout", self.body_timeout, millisecond..=HOUR),
             ("secrets_timeout", self.secrets_timeout, millisecond..=HOUR),
             ("store_timeout", self.store_timeout, millisecond..=HOUR),
-            ("answer_timeout", self.answer_timeout, admission..=HOUR),
+            ("answer_timeout", self.answer_timeout, millisecond..=P::DEFAULTS.patience),
             ("handler_limit", self.handler_limit, self.answer_timeout..=DAY),
             ("lease", self.lease, SECOND..=HOUR),
             ("ttl", self.ttl, P::DEFAULTS.least_ttl..=CENTURY),
@@ -278,7 +293,7 @@ impl<P: Provider> fmt::Debug for ReceiverBuilder<P> {
 }
 
 /// Why a receiver was not built, and how to mend it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// No secrets were given.
@@ -303,6 +318,13 @@ pub enum ConfigError {
         /// What was set.
         found: Duration,
     },
+    /// Body, secrets and store may take longer than the answer.
+    SlowAdmission {
+        /// The time for the answer.
+        most: Duration,
+        /// The sum of the three.
+        found: Duration,
+    },
     /// A time that cannot work.
     OutOfRange {
         /// The name of the builder's method.
@@ -314,6 +336,13 @@ pub enum ConfigError {
         /// What was set.
         found: Duration,
     },
+}
+
+/// The sentence: what `main` prints of an error, and `unwrap` of a panic, is this.
+impl fmt::Debug for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for ConfigError {
@@ -341,6 +370,11 @@ impl fmt::Display for ConfigError {
             Self::FractionalTolerance { found } => {
                 write!(f, "expected `tolerance` to be whole seconds, found {found:?}")
             }
+            Self::SlowAdmission { most, found } => write!(
+                f,
+                "expected `body_timeout`, `secrets_timeout` and `store_timeout` (for each claim) to be at most {most:?} \
+                 together, the time for the answer, found {found:?}"
+            ),
             Self::OutOfRange { setting, least, most, found } => {
                 write!(f, "expected `{setting}` to be between {least:?} and {most:?}, found {found:?}")
             }

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use self::{config::Config, place::Sink};
 pub use self::{
     config::{ConfigError, ReceiverBuilder},
-    settle::{Settled, Ticket},
+    settle::{Handled, Settled, Ticket},
 };
 use crate::{
     event::Event,
@@ -126,6 +126,15 @@ impl<P: Provider> Receiver<P> {
         Self(Arc::new(Config { timer: Some(timer), ..(*self.0).clone() }))
     }
 
+    /// What a driver keeps with this receiver: made by the first call, and the same for every clone.
+    ///
+    /// So several routes that share a receiver also share, for instance, the list of what is running. `None` where
+    /// another driver has put something of another type there.
+    #[cfg(feature = "std")]
+    pub fn companion<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> Option<Arc<T>> {
+        Arc::clone(self.0.companion.get_or_init(|| Arc::new(make()))).downcast().ok()
+    }
+
     /// The largest body in bytes.
     #[must_use]
     pub fn body_limit(&self) -> usize {
@@ -144,14 +153,14 @@ impl<P: Provider> Receiver<P> {
         }
     }
 
-    /// What can be said before the body is read.
+    /// What can be said before the body is read, for the receiver's own scope or for a tenant.
     ///
     /// # Errors
     /// The answer for a method other than POST, and for a body announced over the limit.
-    pub fn announced(&self, method: &str, length: Option<u64>) -> Result<(), Answer> {
+    pub fn announced(&self, scope: Option<&str>, method: &str, length: Option<u64>) -> Result<(), Answer> {
         match self.unwanted(method, length) {
             None => Ok(()),
-            Some(outcome) => Err(self.conclude(outcome, Line::default())),
+            Some(outcome) => Err(self.conclude(outcome, Line { scope: scope.unwrap_or_default(), ..Line::default() })),
         }
     }
 
@@ -166,14 +175,20 @@ impl<P: Provider> Receiver<P> {
     }
 
     /// The answer to a body that did not arrive whole; `received` is what did, for the log.
-    pub fn broken_body(&self, headers: &dyn HeaderLines, received: &[u8], fault: BodyFault) -> Answer {
+    pub fn broken_body(
+        &self,
+        scope: Option<&str>,
+        headers: &dyn HeaderLines,
+        received: &[u8],
+        fault: BodyFault,
+    ) -> Answer {
         let outcome = match fault {
             BodyFault::TooLarge => Outcome::BodyTooLarge,
             BodyFault::Timeout => Outcome::BodyTimeout,
             BodyFault::Aborted => Outcome::BodyAborted,
         };
         let unverified = self.0.provider.glimpse(Headers::new(headers), received);
-        self.conclude(outcome, Line { unverified, ..Line::default() })
+        self.conclude(outcome, Line { scope: scope.unwrap_or_default(), unverified, ..Line::default() })
     }
 
     /// Verifies, opens and claims a delivery.

@@ -77,7 +77,7 @@ impl<P: Provider> Receiver<P> {
                     let _ = self.commit(&ticket).await;
                 } else {
                     // A repeat is to be refused as this one was, be it for a conflict.
-                    self.release(&ticket).await;
+                    let _ = self.release(&ticket).await;
                 }
                 Admission::Answer(answer)
             }

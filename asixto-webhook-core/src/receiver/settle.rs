@@ -37,6 +37,31 @@ impl<P: Provider> fmt::Debug for Ticket<P> {
     }
 }
 
+/// How a handler ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "an adapter makes them, nobody matches them")]
+pub enum Handled {
+    /// It answered with this status.
+    Answered(u16),
+    /// It panicked.
+    Panicked,
+}
+
+impl From<u16> for Handled {
+    fn from(status: u16) -> Self {
+        Self::Answered(status)
+    }
+}
+
+impl fmt::Display for Handled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Answered(status) => write!(f, "the handler answered {status}"),
+            Self::Panicked => f.write_str("the handler panicked"),
+        }
+    }
+}
+
 /// What came of settling a ticket.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_structs, reason = "an adapter must deal with both")]
@@ -87,16 +112,29 @@ impl<P: Provider> Receiver<P> {
         self.conclude(Outcome::HandlerFailed, Line { reason: Some(&reason), ..Line::default() })
     }
 
-    /// Commits the claim on a 2xx, releases it on any other status; a handler that panicked counts as 500.
-    pub async fn settle(&self, ticket: Ticket<P>, status: u16) -> Settled<P> {
-        let success = (200..300).contains(&status);
-        let answer = self.log(&ticket.event, self.handler_answer(status));
-        if success {
-            let uncommitted = self.commit(&ticket).await.err().map(|_| ticket);
-            return Settled { answer, uncommitted };
-        }
-        self.release(&ticket).await;
-        Settled { answer, uncommitted: None }
+    /// Commits the claim on a 2xx, releases it on any other status and on a panic.
+    ///
+    /// Whoever has to answer by a deadline takes the steps of it one by one: [`finished`](Self::finished), then
+    /// [`commit`](Self::commit) if the outcome is [`Outcome::Processed`], and otherwise [`release`](Self::release).
+    pub async fn settle(&self, ticket: Ticket<P>, handled: impl Into<Handled>) -> Settled<P> {
+        let answer = self.finished(&ticket, handled.into());
+        let uncommitted = if answer.outcome() == Outcome::Processed {
+            self.commit(&ticket).await.err().map(|_| ticket)
+        } else {
+            // What is not released ends with its lease.
+            let _ = self.release(&ticket).await;
+            None
+        };
+        Settled { answer, uncommitted }
+    }
+
+    /// The answer for a handler that has ended, before its claim is settled.
+    pub fn finished(&self, ticket: &Ticket<P>, handled: Handled) -> Answer {
+        let answer = self.handler_answer(handled);
+        let failed = answer.outcome() != Outcome::Processed;
+        let reason: Option<&dyn fmt::Display> = if failed { Some(&handled) } else { None };
+        Line { provider: P::NAME, status: answer.status(), reason, ..self.line(&ticket.event) }.write(answer.outcome());
+        answer
     }
 
     /// Commits a claim whose handler succeeded, see [`Settled::uncommitted`].
@@ -116,16 +154,29 @@ impl<P: Provider> Receiver<P> {
         Ok(all)
     }
 
-    pub(super) async fn release(&self, ticket: &Ticket<P>) {
-        let Sink::Handler(store) = &self.0.sink else { return };
+    /// Gives the claim of a handler that failed up, for the next attempt.
+    ///
+    /// # Errors
+    /// Where the store did not take it. The claim then ends with its lease.
+    pub async fn release(&self, ticket: &Ticket<P>) -> Result<Held, StoreError> {
+        let Sink::Handler(store) = &self.0.sink else { return Ok(Held::Lost) };
+        let mut all = Ok(Held::Yes);
         for (token, _) in ticket.claims.iter() {
             let held = self.ask(store.release(token)).await;
             self.note(ticket, "release", &held);
+            // The others are released all the same.
+            if !matches!(held, Ok(Held::Yes)) {
+                all = held;
+            }
         }
+        all
     }
 
     /// The answer to what a handler answered: its own, unless that would end or redirect the delivery.
-    fn handler_answer(&self, status: u16) -> Answer {
+    fn handler_answer(&self, handled: Handled) -> Answer {
+        let Handled::Answered(status) = handled else {
+            return Answer::new(Outcome::HandlerFailed, self.diagnostics());
+        };
         let harmful = matches!(status, 0..200 | 300..400 | 410);
         match status {
             200..300 => Answer::new(Outcome::Processed, self.diagnostics()).status_is(status).keeping_response(),

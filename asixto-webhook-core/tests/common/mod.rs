@@ -5,11 +5,20 @@ pub(crate) mod capture;
 pub(crate) mod fakes;
 pub(crate) mod scenes;
 
+use std::{
+    future::Future,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
+};
+
 use asixto_webhook_core::{
     Admission, Answer, Bytes, Delivery, Event, HeaderLines, Outcome, Provider, Receiver, ReceiverBuilder, Secret,
     SecretSet, Ticket, UnixTime, provider::Message, sign, testing::ManualClock,
 };
-use pollster::block_on;
 
 /// The receiver's present time.
 pub(crate) const NOW: u64 = 1_787_923_200;
@@ -118,6 +127,14 @@ pub(crate) fn deliver(receiver: &Receiver, body: impl Into<Bytes>) -> Admission 
     post(receiver, &signed(&known(), &body), body)
 }
 
+/// Has `receiver` process a delivery whose handler answers `status`: what is answered then, and whether a commit is
+/// still to be made.
+pub(crate) fn settle(receiver: &Receiver, status: u16) -> (Answer, bool) {
+    let (_, ticket) = processed(deliver(receiver, envelope(ID)));
+    let settled = block_on(receiver.settle(ticket, status));
+    (settled.answer, settled.uncommitted.is_some())
+}
+
 /// The event that is to be processed.
 #[track_caller]
 pub(crate) fn processed<P: Provider>(admission: Admission<P>) -> (Event<P>, Ticket<P>) {
@@ -139,6 +156,29 @@ pub(crate) fn answered<P: Provider>(admission: Admission<P>) -> Answer {
 /// An answer's headers, in a form that is easy to compare.
 pub(crate) fn headers(answer: &Answer) -> Vec<(&'static str, String)> {
     answer.headers().map(|(name, value)| (name, value.into_owned())).collect()
+}
+
+/// Runs a future to its end on this thread. Fakes wake at once or never, so one that waits in vain fails the test
+/// instead of hanging it.
+#[track_caller]
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+    struct Woken(AtomicBool);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+
+    let woken = Arc::new(Woken(AtomicBool::new(true)));
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut future = pin!(future);
+    while woken.0.swap(false, Ordering::SeqCst) {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return output;
+        }
+    }
+    panic!("nothing will ever wake this future");
 }
 
 /// Numbers that look random and are the same on every run (SplitMix64).

@@ -2,15 +2,12 @@
 
 use std::time::Duration;
 
-use asixto_webhook_core::{
-    Accepted, Answer, BodyFault, Bytes, Delivery, Environment, Held, Outcome, Receiver, ReceiverBuilder,
-};
-use pollster::block_on;
+use asixto_webhook_core::{Accepted, Answer, BodyFault, Bytes, Delivery, Environment, Held, Outcome, ReceiverBuilder};
 
 use super::{
-    FORGED_SECRET, ID, Lines, NOW, answered, builder, deliver, envelope, envelope_in,
+    FORGED_SECRET, ID, Lines, NOW, answered, block_on, builder, deliver, envelope, envelope_in,
     fakes::{FakeInbox, FakeSource, FakeStore, Found, Says},
-    known, post, processed, secrets, signed, signed_at,
+    known, post, processed, secrets, settle, signed, signed_at,
 };
 
 /// Ends a delivery of the id [`ID`] in `outcome`, at a receiver that `configure` has the last word on.
@@ -26,9 +23,9 @@ pub(crate) fn play(outcome: Outcome, configure: impl FnOnce(ReceiverBuilder) -> 
             let receiver = receiver(storeless());
             answered(block_on(receiver.admit(Delivery::new("GET", &good, body))))
         }
-        Outcome::BodyTooLarge => receiver(storeless()).broken_body(&good, &body, BodyFault::TooLarge),
-        Outcome::BodyTimeout => receiver(storeless()).broken_body(&good, &body, BodyFault::Timeout),
-        Outcome::BodyAborted => receiver(storeless()).broken_body(&good, &body, BodyFault::Aborted),
+        Outcome::BodyTooLarge => receiver(storeless()).broken_body(None, &good, &body, BodyFault::TooLarge),
+        Outcome::BodyTimeout => receiver(storeless()).broken_body(None, &good, &body, BodyFault::Timeout),
+        Outcome::BodyAborted => receiver(storeless()).broken_body(None, &good, &body, BodyFault::Aborted),
         Outcome::MissingHeader => answered(post(&receiver(storeless()), &Lines::new(), body)),
         Outcome::RepeatedHeader => answered(post(&receiver(storeless()), &[good.clone(), good].concat(), body)),
         Outcome::MalformedHeader => answered(post(&receiver(storeless()), &[("asixto-signature", "t=1")], body)),
@@ -63,10 +60,8 @@ pub(crate) fn play(outcome: Outcome, configure: impl FnOnce(ReceiverBuilder) -> 
             let found = Found::InFlight(Duration::from_secs(12));
             answered(deliver(&receiver(with(FakeStore::default().claim(Says::This(found)))), body))
         }
-        Outcome::Processed => handled(&receiver(with(FakeStore::fresh().commit(Says::This(Held::Yes)))), body, 204),
-        Outcome::HandlerFailed => {
-            handled(&receiver(with(FakeStore::fresh().release(Says::This(Held::Yes)))), body, 422)
-        }
+        Outcome::Processed => settle(&receiver(with(FakeStore::fresh().commit(Says::This(Held::Yes)))), 204).0,
+        Outcome::HandlerFailed => settle(&receiver(with(FakeStore::fresh().release(Says::This(Held::Yes)))), 422).0,
         Outcome::HandlerSlow => {
             let receiver = receiver(with(FakeStore::fresh()));
             let (event, _) = processed(deliver(&receiver, body));
@@ -74,10 +69,4 @@ pub(crate) fn play(outcome: Outcome, configure: impl FnOnce(ReceiverBuilder) -> 
         }
         unknown => panic!("no scene ends in {unknown}"),
     }
-}
-
-/// The answer to a delivery whose handler answers `status`.
-fn handled(receiver: &Receiver, body: Bytes, status: u16) -> Answer {
-    let (_, ticket) = processed(deliver(receiver, body));
-    block_on(receiver.settle(ticket, status)).answer
 }

@@ -1,7 +1,6 @@
 //! What the tests of this crate share: signed deliveries, a store that is told what to do, and a log that is read back.
 #![allow(dead_code, reason = "each test file is a crate of its own and uses a part of this")]
 
-pub(crate) mod capture;
 pub(crate) mod store;
 
 use std::{

@@ -2,7 +2,6 @@
 #![allow(dead_code, reason = "each test file is a crate of its own and uses a part of this")]
 
 pub(crate) mod body;
-pub(crate) mod capture;
 
 use std::{
     convert::Infallible,

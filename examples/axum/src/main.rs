@@ -1,15 +1,17 @@
 //! Receives Asixto's webhooks with axum: `cargo run -p example-axum`.
 
 use std::{
+    collections::VecDeque,
     env,
     error::Error,
+    io::{IsTerminal, stderr},
     net::TcpListener,
     process::ExitCode,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use asixto_webhook_axum::{Data, MemoryStore, Receiver, SecretSet, VerifiedEvent, WebhookLayer};
+use asixto_webhook_axum::{Data, Integer, MemoryStore, Number, Receiver, SecretSet, VerifiedEvent, WebhookLayer};
 use axum::{
     Json, Router,
     extract::State,
@@ -19,10 +21,11 @@ use axum_server::Handle;
 use hyper_util::rt::TokioTimer;
 use serde::Serialize;
 use tokio::signal;
-use tracing::{info, warn};
+use tracing::{info, level_filters::LevelFilter, warn};
+use tracing_subscriber::EnvFilter;
 
-/// What the handler ran for, oldest first.
-type Handled = Arc<Mutex<Vec<Entry>>>;
+/// What the handler ran for, newest first: the last thousand, so that it stays small.
+type Handled = Arc<Mutex<VecDeque<Entry>>>;
 
 #[derive(Clone, Serialize)]
 struct Entry {
@@ -37,10 +40,14 @@ struct Entry {
 
 async fn hook(State(handled): State<Handled>, VerifiedEvent(event): VerifiedEvent) {
     match event.data() {
-        Ok(Data::JobSucceeded(job)) => info!(job.job_id, "done, {:?} credits", job.credits_charged),
-        Ok(Data::JobFailed(job)) => warn!(job.job_id, "failed: {:?}", job.error_code),
+        Ok(Data::JobSucceeded(job)) => {
+            info!(job.job_id, credits = job.credits_charged.as_ref().map(Integer::as_str), "done");
+        }
+        Ok(Data::JobFailed(job)) => warn!(job.job_id, job.error_code, "failed"),
         Ok(Data::JobExpired(job)) => info!(job.job_id, "expired: ask for it again"),
-        Ok(Data::CreditsThresholdReached(credits)) => warn!("{:?} % of the credits are used", credits.usage_percent),
+        Ok(Data::CreditsThresholdReached(credits)) => {
+            warn!(percent = credits.usage_percent.as_ref().map(Number::as_str), "credits are running out");
+        }
         Ok(Data::CreditsExhausted(_)) => warn!("no credits are left: top up"),
         Ok(Data::CreditsSpendingCapReached(_)) => warn!("the spending cap is reached: raise it"),
         Ok(Data::CertificationFinished(run)) => info!(run.server, "certification: {}", run.status),
@@ -54,19 +61,22 @@ async fn hook(State(handled): State<Handled>, VerifiedEvent(event): VerifiedEven
     let mut handled = handled.lock().unwrap_or_else(PoisonError::into_inner);
     match handled.iter_mut().find(|entry| entry.id == event.id()) {
         Some(entry) => entry.times += 1,
-        None => handled.push(Entry {
-            id: event.id().to_owned(),
-            r#type: event.event_type().to_owned(),
-            created: event.created().as_secs(),
-            environment: event.environment().as_str(),
-            replay_of: event.replay_of().map(str::to_owned),
-            times: 1,
-        }),
+        None => {
+            handled.truncate(999);
+            handled.push_front(Entry {
+                id: event.id().to_owned(),
+                r#type: event.event_type().to_owned(),
+                created: event.created().as_secs(),
+                environment: event.environment().as_str(),
+                replay_of: event.replay_of().map(str::to_owned),
+                times: 1,
+            });
+        }
     }
 }
 
 async fn events(State(handled): State<Handled>) -> Json<Vec<Entry>> {
-    Json(handled.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    Json(handled.lock().unwrap_or_else(PoisonError::into_inner).iter().rev().cloned().collect())
 }
 
 /// The receiver that the environment describes.
@@ -86,31 +96,32 @@ fn receiver() -> Result<Receiver, Box<dyn Error>> {
     }
     match env::var("ASIXTO_WEBHOOK_STORE").as_deref() {
         Err(_) | Ok("memory") => Ok(receiver.dedup(MemoryStore::default()).build()?),
-        Ok(_) => Err("ASIXTO_WEBHOOK_STORE: expected `memory`, found another store".into()),
+        Ok(other) => Err(format!("ASIXTO_WEBHOOK_STORE: expected `memory`, found `{other}`").into()),
     }
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
-    let listen = env::var("ASIXTO_WEBHOOK_LISTEN").unwrap_or_else(|_| "127.0.0.1:3000".to_owned());
-    match run(&listen).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
+    let level = EnvFilter::builder().with_default_directive(LevelFilter::INFO.into()).from_env_lossy();
+    tracing_subscriber::fmt().with_env_filter(level).with_ansi(stderr().is_terminal()).with_writer(stderr).init();
+    run().await.map_or_else(
+        |error| {
             eprintln!("error: {error}");
             ExitCode::from(2)
-        }
-    }
+        },
+        |()| ExitCode::SUCCESS,
+    )
 }
 
-async fn run(listen: &str) -> Result<(), Box<dyn Error>> {
+async fn run() -> Result<(), Box<dyn Error>> {
     let webhooks = WebhookLayer::new(&receiver()?);
     let app = Router::new()
         .route("/webhooks/asixto", post(hook).layer(webhooks.clone()))
         .route("/events", get(events))
         .with_state(Handled::default());
 
-    let listener = TcpListener::bind(listen).map_err(|error| format!("ASIXTO_WEBHOOK_LISTEN={listen}: {error}"))?;
+    let listen = env::var("ASIXTO_WEBHOOK_LISTEN").unwrap_or_else(|_| "127.0.0.1:3000".to_owned());
+    let listener = TcpListener::bind(&listen).map_err(|error| format!("ASIXTO_WEBHOOK_LISTEN={listen}: {error}"))?;
     println!("listening on http://{}/webhooks/asixto", listener.local_addr()?);
 
     let handle = Handle::new();

@@ -28,7 +28,7 @@ async fn corpus() {
         let mut failures = Vec::new();
         for probe in PROBES {
             let target = Target::new(example.address(), version).observed_at("/events");
-            let finding = run(&target, &kit(), *probe).await.unwrap();
+            let finding = run(&target, &kit(), probe).await.unwrap();
             if !finding.passed() {
                 failures.push(format!("{}: expected {}, got {}", probe.id, finding.expected, finding.got));
             }

@@ -31,14 +31,14 @@ impl AsixtoEnvelope {
     pub(super) fn parse(body: &Bytes) -> Result<Self, EnvelopeFault> {
         let fields = Fields::envelope(body)?;
         let envelope = Self {
-            id: text(&fields, "id", "a non-empty string")?,
-            event_type: text(&fields, "type", "a non-empty string")?,
+            id: text(&fields, "id", "a non-empty string", |id| !id.is_empty())?,
+            event_type: text(&fields, "type", "a string", |_| true)?,
             created: created(required(&fields, "created")?)?,
             environment: environment(required(&fields, "environment")?)?,
             replay_of: match fields.get("replay_of") {
                 None => None,
                 Some(value) if JsonKind::of(value) == JsonKind::Null => None,
-                Some(_) => Some(text(&fields, "replay_of", "a non-empty string")?),
+                Some(_) => Some(text(&fields, "replay_of", "a string", |_| true)?),
             },
             data: required(&fields, "data")?.to_owned(),
         };
@@ -152,9 +152,14 @@ fn required<'a>(fields: &Fields<'a>, field: &'static str) -> Result<&'a RawValue
     fields.get(field).ok_or(EnvelopeFault::MissingField { field })
 }
 
-fn text(fields: &Fields<'_>, field: &'static str, expected: &'static str) -> Result<String, EnvelopeFault> {
+fn text(
+    fields: &Fields<'_>,
+    field: &'static str,
+    expected: &'static str,
+    allowed: fn(&str) -> bool,
+) -> Result<String, EnvelopeFault> {
     let value = required(fields, field)?;
-    json::text(value).filter(|text| !text.is_empty()).map(Cow::into_owned).ok_or(EnvelopeFault::WrongField {
+    json::text(value).filter(|text| allowed(text)).map(Cow::into_owned).ok_or(EnvelopeFault::WrongField {
         field,
         expected,
         found: JsonKind::of(value),

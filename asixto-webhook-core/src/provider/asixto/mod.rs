@@ -21,7 +21,35 @@ use crate::{
     time::UnixTime,
 };
 
-/// Deliveries of Asixto: `Asixto-Signature: t=…,v1=…`, HMAC-SHA256 over timestamp, dot and raw body.
+/// Deliveries of Asixto.
+///
+/// # On the wire
+///
+/// A `POST` whose body is a JSON envelope, and one header line:
+///
+/// ```text
+/// Asixto-Signature: t=1787923200,v1=5f3c…(64 lower-case hexadecimal digits)[,v1=…]
+///
+/// {"id":"9f1c…","type":"job.succeeded","created":1787923140,"environment":"live","data":{…}}
+/// ```
+///
+/// * `t` is the time of signing in unix seconds, at most 300 s from the receiver's clock, before or after it.
+/// * `v1` is HMAC-SHA256 over the text of `t`, a dot, and the body's bytes as sent. The key is the **whole text** of
+///   the secret, `whsec_` included: nothing is decoded from base64. While a secret is rotated there is one `v1` for
+///   each; one that matches is enough.
+/// * Parts are separated by commas and stand in any order; blanks around them, and parts with other names, are
+///   ignored. A second `t` is what a proxy makes of a repeated header, and is refused.
+/// * `created` is the time of the event in unix seconds, the same on every attempt; `environment` is `live` or
+///   `test`; a manual replay has a new `id`, and the original's in `replay_of`.
+///
+/// A delivery by hand, for a receiver that runs locally:
+///
+/// ```sh
+/// body='{"id":"1","type":"job.paused","created":1787923140,"environment":"test","data":{}}'
+/// t=$(date +%s)
+/// mac=$(printf '%s.%s' "$t" "$body" | openssl dgst -sha256 -hmac "$secret" -r | cut -d' ' -f1)
+/// curl -i -H "Asixto-Signature: t=$t,v1=$mac" --data-binary "$body" http://127.0.0.1:3000/webhooks/asixto
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Asixto;
 
@@ -38,14 +66,18 @@ impl Provider for Asixto {
         body_limit: 256 * 1024 + 1024,
         tolerance: Duration::from_secs(300),
         least_ttl: Duration::from_secs(7 * 24 * 60 * 60),
+        claims: 1,
         body_timeout: Duration::from_secs(5),
-        // The sender gives up after 10 s.
         answer_timeout: Duration::from_secs(9),
+        patience: Duration::from_secs(10),
     };
 
     fn key(issued: &str) -> Result<Zeroizing<Vec<u8>>, SecretError> {
         match issued.strip_prefix(SECRET_PREFIX) {
             None => Err(SecretError::WrongPrefix { expected: SECRET_PREFIX }),
+            Some(_) if issued.contains(|char: char| char == ',' || char.is_whitespace() || char.is_control()) => {
+                Err(SecretError::Several)
+            }
             Some("") => Err(SecretError::PrefixOnly { prefix: SECRET_PREFIX }),
             // The whole text is the key, prefix included and nothing decoded.
             Some(_) => Ok(Zeroizing::new(issued.as_bytes().to_vec())),

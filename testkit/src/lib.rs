@@ -1,5 +1,7 @@
 //! What is logged on this thread, for a test to read: with a runtime of one thread, everything a test does.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "made for tests, which assert by panicking")]
+
 use std::{
     cell::RefCell,
     collections::BTreeMap,
@@ -18,17 +20,23 @@ use tracing_subscriber::{
 
 /// One event.
 #[derive(Debug, Clone)]
-pub(crate) struct Line {
-    pub(crate) level: Level,
-    pub(crate) fields: BTreeMap<&'static str, String>,
+pub struct Line {
+    /// Its level.
+    pub level: Level,
+    /// Its fields by name, the message among them.
+    pub fields: BTreeMap<&'static str, String>,
 }
 
 impl Line {
-    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+    /// A field, as text.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<&str> {
         self.fields.get(name).map(String::as_str)
     }
 
-    pub(crate) fn message(&self) -> &str {
+    /// The message.
+    #[must_use]
+    pub fn message(&self) -> &str {
         self.field("message").unwrap_or_default()
     }
 }
@@ -39,10 +47,15 @@ thread_local! {
 
 /// The log from its start on.
 #[derive(Debug)]
-pub(crate) struct Log(());
+pub struct Log(());
 
 impl Log {
-    pub(crate) fn start() -> Self {
+    /// Forgets what this thread has logged so far.
+    ///
+    /// # Panics
+    /// Where another subscriber is installed.
+    #[must_use]
+    pub fn start() -> Self {
         static INSTALLED: Once = Once::new();
         INSTALLED.call_once(|| {
             tracing::subscriber::set_global_default(tracing_subscriber::registry().with(ToThread)).unwrap();
@@ -52,18 +65,24 @@ impl Log {
     }
 
     /// Every line so far.
-    pub(crate) fn lines(&self) -> Vec<Line> {
+    #[must_use]
+    pub fn lines(&self) -> Vec<Line> {
         LINES.with_borrow(Clone::clone)
     }
 
     /// The outcomes of deliveries, in the order in which they were logged.
-    pub(crate) fn outcomes(&self) -> Vec<String> {
+    #[must_use]
+    pub fn outcomes(&self) -> Vec<String> {
         self.lines().iter().filter_map(|line| line.field("outcome").map(str::to_owned)).collect()
     }
 
     /// The one line about a delivery.
+    ///
+    /// # Panics
+    /// Where there are none or several.
+    #[must_use]
     #[track_caller]
-    pub(crate) fn delivery(&self) -> Line {
+    pub fn delivery(&self) -> Line {
         let lines: Vec<_> = self.lines().into_iter().filter(|line| line.field("outcome").is_some()).collect();
         match &lines[..] {
             [line] => line.clone(),
@@ -72,7 +91,8 @@ impl Log {
     }
 
     /// How many lines say this.
-    pub(crate) fn count(&self, message: &str) -> usize {
+    #[must_use]
+    pub fn count(&self, message: &str) -> usize {
         self.lines().iter().filter(|line| line.message().contains(message)).count()
     }
 }
