@@ -102,7 +102,7 @@ async fn a_store_that_panics() {
         // A release is tried once more.
         let (store, effects) = (Scripted::new().then(Step::Release, [fault]), Effects::default());
         let driver = over(&store);
-        within(deliver(&driver, ID, |_| ready(500))).await;
+        let _ = within(deliver(&driver, ID, |_| ready(500))).await;
         driver.drain(secs(10)).await.unwrap();
         assert_eq!(sent(&within(deliver(&driver, ID, effects.handler())).await), PROCESSED);
 
