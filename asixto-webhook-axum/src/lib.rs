@@ -37,6 +37,9 @@
 //! Those are seldom needed: [`Event::data`] is the typed data, [`Event::raw_data`] the JSON, [`Event::body`] the bytes.
 //! (`Json<T>` would also refuse a delivery for its content type, on every attempt.)
 //!
+//! (Where the compiler says of a handler that `Handler<_, _>` is not satisfied, `#[axum::debug_handler]` on it says why;
+//! there is no `Option<VerifiedEvent>`, since such a handler would be open to everybody.)
+//!
 //! # Slow handlers, and shutting down
 //!
 //! The sender waits for 10 seconds. A handler that needs longer than 9 is answered for with 503 and runs on: if it

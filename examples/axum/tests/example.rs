@@ -11,7 +11,7 @@ use std::{
 };
 
 use asixto_webhook_conformance::{
-    Kit, PROBES, Program, Request, Response, Target, Version, fixtures::EVENT_TYPES, http1, run, send,
+    Kit, PROBES, Program, Request, Response, Target, Version, fixtures::EVENT_TYPES, run, send,
 };
 use asixto_webhook_core::{Environment, SecretSet};
 
@@ -129,17 +129,32 @@ fn half_a_head() {
 
 /// E5: told to stop while a body is on its way, it takes the rest and answers.
 #[cfg(unix)]
-#[tokio::test(flavor = "multi_thread")]
-async fn stop_in_mid_delivery() {
+#[test]
+fn stop_in_mid_delivery() {
     let mut example = start("stop", &[("ASIXTO_WEBHOOK_DIAGNOSTICS", "1")]);
     let delivery = kit().plain();
-    let halves = delivery.request().pause_after(delivery.body().len() / 2, Duration::from_millis(300));
-    let address = example.address();
-    let sending = tokio::spawn(async move { http1::send(address, &halves, PATIENCE).await });
-    // Another request that is answered shows that the first one has been accepted: connections are taken in order.
-    send(&Target::new(address, Version::Http1), &Request::post("/events").method("GET")).await.unwrap();
+    let (name, signature) = delivery.signature();
+    let (body, middle) = (delivery.body(), delivery.body().len() / 2);
+    let mut stream = TcpStream::connect(example.address()).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(
+        stream,
+        "POST /webhooks/asixto HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: {}\r\n\
+         {name}: {signature}\r\n\r\n",
+        body.len()
+    )
+    .unwrap();
+    // It asks for the body, so the delivery is under way.
+    let mut go_on = [0; b"HTTP/1.1 100 Continue\r\n\r\n".len()];
+    stream.read_exact(&mut go_on).unwrap();
+    assert!(go_on.starts_with(b"HTTP/1.1 100"));
+    stream.write_all(&body[..middle]).unwrap();
     example.ask_to_stop().unwrap();
-    assert_eq!(outcome(&sending.await.unwrap().unwrap()), "200 processed");
+    stream.write_all(&body[middle..]).unwrap();
+
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    assert!(response.starts_with("HTTP/1.1 200") && response.contains(": processed\r\n"), "{response}");
     assert!(example.stop().unwrap().success());
 }
 
