@@ -2,8 +2,7 @@
 
 use std::{
     fmt,
-    future::Future,
-    mem,
+    future::{Future, poll_fn},
     pin::{Pin, pin},
     task::{Context, Poll},
 };
@@ -39,14 +38,14 @@ where
     type Error = S::Error;
     type Future = ResponseFuture<Response<ResBody>, S::Error>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(cx)
+    /// Always ready. The inner service is made ready only for a verified event: a permit of it would otherwise be held
+    /// by whoever sends a body slowly, and a sender would wait for one without a deadline.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request<ReqBody>) -> Self::Future {
-        // The instance that was made ready is the one to call; the clone has to become ready first.
-        let clone = self.inner.clone();
-        let mut inner = mem::replace(&mut self.inner, clone);
+        let mut inner = self.inner.clone();
         let WebhookLayer { driver, scope, .. } = self.layer.clone();
         let arrived = Instant::now();
 
@@ -62,10 +61,16 @@ where
                 Ok(bytes) => bytes,
                 Err(answer) => return Ok(respond(&answer)),
             };
-            let call = move |head: Incoming, event: Event<P>| {
-                let mut request = Request::from_parts(head.parts, B::from(event.body().clone()));
-                request.extensions_mut().insert(event);
-                inner.call(request)
+            let call = async move |head: Incoming, event: Event<P>| {
+                poll_fn(|cx| inner.poll_ready(cx)).await?;
+                // The instance that was made ready, and not a clone of it.
+                let called = {
+                    let mut request = Request::from_parts(head.parts, B::from(event.body().clone()));
+                    request.extensions_mut().insert(event);
+                    inner.call(request)
+                };
+                drop(inner);
+                called.await
             };
             let Reply { answer, response } = driver.run(arrived, head, bytes, call, status).await;
             response.map_or_else(

@@ -100,22 +100,52 @@ impl Service<Request<Full<Bytes>>> for Hesitant {
     }
 }
 
-// Back-pressure and failures of the inner service reach whoever asks.
+// The inner service is waited for once an event is verified, and its failure is given on, like that of a call.
 #[tokio::test(start_paused = true)]
-async fn readiness_is_the_inner_services() {
+async fn readiness_is_awaited_for_events() {
     let mut service = layer().layer(Hesitant { asked: 0, error: None });
-    let mut pending = 0;
-    let ready = poll_fn(|cx| {
-        let poll = Service::<Request<Full<Bytes>>>::poll_ready(&mut service, cx);
-        pending += usize::from(poll.is_pending());
-        poll
-    });
-    assert_eq!((within(ready).await, pending), (Ok(()), 2));
-    assert_eq!(told(&service.call(delivery(ID)).await.unwrap()), row(Outcome::Processed));
+    let ready = poll_fn(|cx| Poll::Ready(Service::<Request<Full<Bytes>>>::poll_ready(&mut service, cx)));
+    assert_eq!(ready.await, Poll::Ready(Ok(())));
+    assert_eq!(told(&within(service.call(delivery(ID))).await.unwrap()), row(Outcome::Processed));
 
-    let mut service = layer().layer(Hesitant { asked: 0, error: Some(Broken("the pool is closed")) });
-    let ready = within(ServiceExt::<Request<Full<Bytes>>>::ready(&mut service)).await.map(|_| ());
-    assert_eq!(ready, Err(Broken("the pool is closed")));
+    let layer = layer();
+    let broken = layer.layer(Hesitant { asked: 0, error: Some(Broken("the pool is closed")) });
+    let error = within(broken.oneshot(delivery(ID))).await.unwrap_err();
+    assert_eq!(error, Broken("the pool is closed"));
+    // Released, for the next attempt.
+    let mended = layer.layer(Hesitant { asked: 0, error: None });
+    assert_eq!(told(&send(&mended, delivery(ID)).await), row(Outcome::Processed));
+}
+
+// B7: whoever sends a body slowly keeps nobody else from the service.
+#[tokio::test(start_paused = true)]
+async fn a_slow_body_holds_no_permit() {
+    let mut service = one_at_a_time(&Running::default(), &layer());
+    let half = || post(b"", Scripted::new([Step::Data("{".into()), Step::Never]).boxed_unsync());
+    let mut slow = Box::pin(begin(&mut service, half()).await);
+    assert!(poll_fn(|cx| Poll::Ready(slow.as_mut().poll(cx).is_pending())).await);
+    let start = Instant::now();
+    assert_eq!(told(&send(&service, boxed(delivery(ID))).await), row(Outcome::Processed));
+    assert_eq!(start.elapsed(), secs(0));
+}
+
+// H8: whoever waits for a permit is answered in time all the same.
+#[tokio::test(start_paused = true)]
+async fn a_permit_is_not_waited_for_too_long() {
+    let inner = strict(|_: Request<Full<Bytes>>| async {
+        sleep(secs(60)).await;
+        Ok::<_, Infallible>(Response::<Full<Bytes>>::default())
+    });
+    let service = layer().layer(ConcurrencyLimit::new(inner, 1));
+    let first = tokio::spawn({
+        let service = service.clone();
+        async move { send(&service, delivery("first")).await.status() }
+    });
+    yield_now().await;
+    let start = Instant::now();
+    assert_eq!(told(&send(&service, delivery("second")).await), row(Outcome::HandlerSlow));
+    assert_eq!(start.elapsed(), secs(9));
+    assert_eq!(first.await.unwrap(), StatusCode::SERVICE_UNAVAILABLE);
 }
 
 // E5: an error of the inner service is given on, and the event is released for the next attempt.
@@ -255,12 +285,17 @@ async fn a_request_that_is_given_up_gives_its_permit_back() {
 #[tokio::test(start_paused = true)]
 async fn a_slow_handler_keeps_its_permit() {
     for hang_up in [false, true] {
-        let inner = strict(|_: Request<Full<Bytes>>| async {
-            sleep(secs(12)).await;
-            Ok::<_, Infallible>(Response::<Full<Bytes>>::default())
+        let start = Instant::now();
+        let begun: Arc<Mutex<Vec<_>>> = Arc::default();
+        let beginnings = Arc::clone(&begun);
+        let inner = strict(move |_: Request<Full<Bytes>>| {
+            beginnings.lock().unwrap().push(start.elapsed());
+            async {
+                sleep(secs(12)).await;
+                Ok::<_, Infallible>(Response::<Full<Bytes>>::default())
+            }
         });
         let mut service = layer().layer(ConcurrencyLimit::new(inner, 1));
-        let start = Instant::now();
         if hang_up {
             let mut response = pin!(begin(&mut service, delivery(ID)).await);
             assert!(poll_fn(|cx| Poll::Ready(response.as_mut().poll(cx).is_pending())).await);
@@ -268,8 +303,14 @@ async fn a_slow_handler_keeps_its_permit() {
             assert_eq!(told(&send(&service, delivery(ID)).await), row(Outcome::HandlerSlow));
             assert_eq!(start.elapsed(), secs(9));
         }
-        within(ServiceExt::<Request<Full<Bytes>>>::ready(&mut service)).await.unwrap();
-        assert_eq!(start.elapsed(), secs(12), "{hang_up}");
+        send(&service, delivery("another")).await;
+        within(async {
+            while begun.lock().unwrap().len() < 2 {
+                sleep(secs(1)).await;
+            }
+        })
+        .await;
+        assert_eq!(*begun.lock().unwrap(), [secs(0), secs(12)], "{hang_up}");
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     dedup::{Claim, Claimed, DedupKey, DedupStore, Fingerprint, StoreError, Token},
     event::Event,
     inbox::{Accepted, Inbox, Record},
-    log::{self, Chain, Cut, Line},
+    log::{self, Chain, Line, cut},
     outcome::{Answer, CONFLICT_REFUSED, Outcome},
     provider::Provider,
 };
@@ -63,8 +63,8 @@ impl<P: Provider> Receiver<P> {
                 claims.event = Some((token, self.0.settings.ttl));
                 tracing::debug!(
                     target: log::TARGET,
-                    event_id = %Cut(event.id()),
-                    event_type = %Cut(event.event_type()),
+                    event_id = cut(event.id()),
+                    event_type = cut(event.event_type()),
                     "the handler starts"
                 );
                 Admission::Process(event.clone(), Ticket { event, claims })

@@ -6,7 +6,7 @@ use super::{Receiver, place::Sink};
 use crate::{
     dedup::{Held, StoreError, Token},
     event::Event,
-    log::{self, Chain, Cut, Line},
+    log::{self, Chain, Line, cut, reason},
     outcome::{Answer, Outcome},
     provider::{Asixto, Provider},
 };
@@ -94,8 +94,8 @@ impl<P: Provider> Receiver<P> {
     pub fn overdue(&self, ticket: &Ticket<P>) {
         tracing::error!(
             target: log::TARGET,
-            event_id = %Cut(ticket.event.id()),
-            event_type = %Cut(ticket.event.event_type()),
+            event_id = cut(ticket.event.id()),
+            event_type = cut(ticket.event.event_type()),
             handler_limit_seconds = self.0.settings.handler_limit.as_secs(),
             "the handler still runs at the end of its budget: its claim is not renewed any more"
         );
@@ -188,16 +188,18 @@ impl<P: Provider> Receiver<P> {
     }
 
     fn note(&self, ticket: &Ticket<P>, step: &'static str, held: &Result<Held, StoreError>) {
-        let event_id = Cut(ticket.event.id());
+        let event_id = cut(ticket.event.id());
         match held {
             Ok(Held::Yes) => {}
             Ok(Held::Lost) => tracing::warn!(
                 target: log::TARGET,
-                %event_id,
+                event_id,
                 step,
                 "the claim is lost: another delivery of the event has taken it over"
             ),
-            Err(error) => tracing::error!(target: log::TARGET, %event_id, step, reason = %Chain(error), "store failed"),
+            Err(error) => {
+                tracing::error!(target: log::TARGET, event_id, step, reason = reason(&Chain(error)), "store failed")
+            }
         }
     }
 }

@@ -45,7 +45,7 @@ impl AsixtoEnvelope {
         if envelope.replay_of.is_none() && fields.get("replay_of").is_some() {
             tracing::warn!(
                 target: crate::log::TARGET,
-                event_id = %crate::log::Cut(&envelope.id),
+                event_id = crate::log::cut(&envelope.id),
                 "`replay_of` came as null, which reads as absent: the contract leaves it out"
             );
         }
