@@ -40,6 +40,9 @@ impl<P: Provider, B> WebhookLayer<P, B> {
 
     /// Takes the scope (the tenant) from each request, for many tenants on one route: secrets are looked up for it,
     /// and ids are unique within it. Take it from the path, never from something a sender can vary, such as `Host`.
+    ///
+    /// Secrets have to be looked up by it, and one tenant has to be one text: where one set of secrets serves several
+    /// scopes, or `acme` and `ACME` find the same, a captured delivery is a new event in each of them.
     #[must_use]
     pub fn scope_from(mut self, scope: impl Fn(&Parts) -> String + Send + Sync + 'static) -> Self {
         self.scope = Some(Arc::new(scope));

@@ -204,8 +204,8 @@ impl<P: Provider> ReceiverBuilder<P> {
         self
     }
 
-    /// Sends a handler's 1xx, 3xx and 410 as they are. By default they become 500: a 410 would end the delivery for
-    /// good, and redirects are never followed.
+    /// Sends a handler's 3xx and 410 as they are. By default they become 500: a 410 would end the delivery for good, and
+    /// redirects are never followed. A 1xx, which is no answer, becomes 500 either way.
     pub fn forward_any_status(mut self, forward: bool) -> Self {
         self.settings.forward_any_status = forward;
         self

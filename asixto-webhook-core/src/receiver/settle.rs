@@ -177,9 +177,11 @@ impl<P: Provider> Receiver<P> {
         let Handled::Answered(status) = handled else {
             return Answer::new(Outcome::HandlerFailed, self.diagnostics());
         };
-        let harmful = matches!(status, 0..200 | 300..400 | 410);
+        let harmful = matches!(status, 300..400 | 410);
         match status {
             200..300 => Answer::new(Outcome::Processed, self.diagnostics()).status_is(status).keeping_response(),
+            // A 1xx ends nothing: no sender can make sense of it as an answer.
+            0..200 => Answer::new(Outcome::HandlerFailed, self.diagnostics()),
             _ if harmful && !self.0.settings.forward_any_status => {
                 Answer::new(Outcome::HandlerFailed, self.diagnostics())
             }
