@@ -120,7 +120,7 @@ pub(crate) fn text(value: &RawValue) -> Option<Cow<'_, str>> {
 /// A string as bytes, borrowed unless it had to be unescaped. Unlike [`Text`] it takes every string that
 /// the JSON grammar allows: half a surrogate pair, as a sender leaves one that cuts text in UTF-16, stays
 /// in it as the three bytes that UTF-8 proper forbids.
-struct Wtf8<'a>(Cow<'a, [u8]>);
+pub(crate) struct Wtf8<'a>(pub(crate) Cow<'a, [u8]>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Wtf8<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -146,11 +146,13 @@ pub(crate) fn matching<'s, P: Provider>(
     })
 }
 
-/// Spends on an unknown scope what a known one costs.
-pub(crate) fn decoy(signed: &Signed<'_>, body: &[u8]) {
-    let mut mac = Keyed::new(b"decoy").begin(&signed.prefix);
-    mac.update(body);
-    core::hint::black_box(offered(signed, mac, body.first().copied()));
+/// Spends what so many secrets that do not match cost.
+pub(crate) fn decoy(signed: &Signed<'_>, body: &[u8], secrets: usize) {
+    for _ in 0..secrets {
+        let mut mac = Keyed::new(b"decoy").begin(&signed.prefix);
+        mac.update(body);
+        core::hint::black_box(offered(signed, mac, body.first().copied()));
+    }
 }
 
 /// Whether the MAC is among the offered ones: all are compared, so that the place of a match takes no time.

@@ -86,7 +86,8 @@ async fn a_slow_handler_whose_commit_fails() {
 async fn a_commit_that_never_succeeds() {
     for lease in [1, 30, 90] {
         let store = Scripted::new().always(Step::Commit, Fault::Fails);
-        let driver = Driver::new(&builder().dedup(store.clone()).lease(secs(lease)).build().unwrap());
+        let driver =
+            Driver::new(&builder().dedup(store.clone()).lease(secs(lease)).store_timeout(millis(500)).build().unwrap());
         let start = Instant::now();
         assert_eq!(sent(&within(deliver(&driver, ID, Effects::default().handler())).await), PROCESSED);
         assert_eq!(within_of(secs(2 * 3_600), driver.drain(secs(2 * 3_600))).await, Ok(()));

@@ -65,7 +65,8 @@ async fn renewals_follow_the_lease() {
         (secs(600), secs(250), vec![200_000]),
     ] {
         let (store, effects) = (Scripted::new(), Effects::default());
-        let driver = Driver::new(&builder().dedup(store.clone()).lease(lease).build().unwrap());
+        let driver =
+            Driver::new(&builder().dedup(store.clone()).lease(lease).store_timeout(millis(500)).build().unwrap());
         begin(&driver, &effects, time);
         store.until(Step::Commit, 1).await;
         // A timer is as fine as a millisecond, rounded up.

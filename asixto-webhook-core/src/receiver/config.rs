@@ -277,12 +277,14 @@ impl Settings {
             ("lease", self.lease, SECOND..=HOUR),
             ("ttl", self.ttl, P::DEFAULTS.least_ttl..=CENTURY),
         ];
-        match bounds.into_iter().find(|(_, found, range)| !range.contains(found)) {
-            None => Ok(()),
-            Some((setting, found, range)) => {
-                Err(ConfigError::OutOfRange { setting, least: *range.start(), most: *range.end(), found })
-            }
+        if let Some((setting, found, range)) = bounds.into_iter().find(|(_, found, range)| !range.contains(found)) {
+            return Err(ConfigError::OutOfRange { setting, least: *range.start(), most: *range.end(), found });
         }
+        // A claim is renewed each third of its lease, and has to be held by then.
+        if self.store_timeout > self.lease / 3 * 2 {
+            return Err(ConfigError::ShortLease { lease: self.lease, store_timeout: self.store_timeout });
+        }
+        Ok(())
     }
 }
 
@@ -324,6 +326,13 @@ pub enum ConfigError {
         most: Duration,
         /// The sum of the three.
         found: Duration,
+    },
+    /// A claim could be over before the store has answered for it.
+    ShortLease {
+        /// The lease.
+        lease: Duration,
+        /// The time for the store to answer.
+        store_timeout: Duration,
     },
     /// A time that cannot work.
     OutOfRange {
@@ -374,6 +383,11 @@ impl fmt::Display for ConfigError {
                 f,
                 "expected `body_timeout`, `secrets_timeout` and `store_timeout` (for each claim) to be at most {most:?} \
                  together, the time for the answer, found {found:?}"
+            ),
+            Self::ShortLease { lease, store_timeout } => write!(
+                f,
+                "expected `store_timeout` to be at most two thirds of `lease`, so that a claim is renewed in time, \
+                 found {store_timeout:?} and {lease:?}"
             ),
             Self::OutOfRange { setting, least, most, found } => {
                 write!(f, "expected `{setting}` to be between {least:?} and {most:?}, found {found:?}")

@@ -13,6 +13,9 @@ use crate::{
     verify::{self, Verified},
 };
 
+/// As many MACs are spent on a forgery, whether its scope has one secret, two while they are rotated, or does not exist.
+const USUAL_SECRETS: usize = 2;
+
 impl<P: Provider> Receiver<P> {
     /// Header, secrets, MAC, window.
     pub(super) async fn verify(&self, scope: &str, delivery: &Delivery<'_>) -> Result<Verified, Answer> {
@@ -38,11 +41,12 @@ impl<P: Provider> Receiver<P> {
             }
         };
         let Some(secrets) = found else {
-            verify::decoy(&signed, body);
+            verify::decoy(&signed, body, USUAL_SECRETS);
             let reason = "the scope is unknown to the secret source";
             return Err(self.conclude(Outcome::SignatureMismatch, Line { reason: Some(&reason), ..unverified() }));
         };
         let Some(secret) = verify::matching(&secrets, &signed, body) else {
+            verify::decoy(&signed, body, USUAL_SECRETS.saturating_sub(secrets.iter().len()));
             return Err(self.conclude(Outcome::SignatureMismatch, unverified()));
         };
 

@@ -90,13 +90,14 @@ fn receiver() -> Result<Receiver, Box<dyn Error>> {
         .secrets(secrets)
         .scope("example")
         .diagnostics(env::var("ASIXTO_WEBHOOK_DIAGNOSTICS").is_ok_and(|on| on == "1"));
-    if let Ok(environment) = env::var("ASIXTO_WEBHOOK_ENVIRONMENT") {
+    if let Some(environment) = env::var_os("ASIXTO_WEBHOOK_ENVIRONMENT") {
+        let environment = environment.to_string_lossy();
         receiver =
             receiver.environment(environment.parse().map_err(|error| format!("ASIXTO_WEBHOOK_ENVIRONMENT: {error}"))?);
     }
-    match env::var("ASIXTO_WEBHOOK_STORE").as_deref() {
-        Err(_) | Ok("memory") => Ok(receiver.dedup(MemoryStore::default()).build()?),
-        Ok(other) => Err(format!("ASIXTO_WEBHOOK_STORE: expected `memory`, found `{other}`").into()),
+    match env::var_os("ASIXTO_WEBHOOK_STORE").unwrap_or("memory".into()).to_string_lossy().as_ref() {
+        "memory" => Ok(receiver.dedup(MemoryStore::default()).build()?),
+        other => Err(format!("ASIXTO_WEBHOOK_STORE: expected `memory`, found `{other}`").into()),
     }
 }
 
@@ -104,13 +105,9 @@ fn receiver() -> Result<Receiver, Box<dyn Error>> {
 async fn main() -> ExitCode {
     let level = EnvFilter::builder().with_default_directive(LevelFilter::INFO.into()).from_env_lossy();
     tracing_subscriber::fmt().with_env_filter(level).with_ansi(stderr().is_terminal()).with_writer(stderr).init();
-    run().await.map_or_else(
-        |error| {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        },
-        |()| ExitCode::SUCCESS,
-    )
+    let Err(error) = run().await else { return ExitCode::SUCCESS };
+    eprintln!("error: {error}");
+    ExitCode::from(2)
 }
 
 async fn run() -> Result<(), Box<dyn Error>> {
@@ -128,6 +125,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let mut server = axum_server::from_tcp(listener)?.handle(handle.clone());
     // Without these a sender could hold a connection open and never send a request.
     server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(Duration::from_secs(5));
+    server.http_builder().http2().timer(TokioTimer::new()).keep_alive_interval(Duration::from_secs(20));
     let server = server.first_request_timeout(Duration::from_secs(10));
     tokio::spawn(async move {
         stop_signal().await;
