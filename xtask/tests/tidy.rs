@@ -10,8 +10,8 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// The Markdown files of the project.
-fn documents() -> Vec<PathBuf> {
+/// The files of the project that end so.
+fn files(ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![root()];
     while let Some(folder) = folders.pop() {
@@ -20,7 +20,7 @@ fn documents() -> Vec<PathBuf> {
             let name = path.file_name().unwrap().to_str().unwrap();
             if path.is_dir() && name != "target" && !name.starts_with('.') {
                 folders.push(path);
-            } else if name.ends_with(".md") {
+            } else if name.ends_with(ending) {
                 found.push(path);
             }
         }
@@ -31,7 +31,7 @@ fn documents() -> Vec<PathBuf> {
 #[test]
 fn links_lead_somewhere() {
     let mut checked = 0;
-    for document in documents() {
+    for document in files(".md") {
         let text = fs::read_to_string(&document).unwrap();
         for link in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
             if link.is_empty() || link.contains("://") {
@@ -83,19 +83,12 @@ fn every_crate_introduces_itself() {
 /// Errors teach, and code is finished.
 #[test]
 fn no_unfinished_code() {
-    let mut folders = vec![root()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_str().unwrap();
-            if path.is_dir() && name != "target" && !name.starts_with('.') {
-                folders.push(path);
-            } else if name.ends_with(".rs") && name != "tidy.rs" {
-                let text = fs::read_to_string(&path).unwrap();
-                for mark in ["todo!(", "unimplemented!(", "dbg!(", "#[ignore", "FIXME", "XXX"] {
-                    assert!(!text.contains(mark), "{}: {mark}", path.display());
-                }
-            }
+    let sources = files(".rs");
+    assert!(sources.len() > 100, "only {} sources were found", sources.len());
+    for path in sources.into_iter().filter(|path| !path.ends_with("tidy.rs")) {
+        let text = fs::read_to_string(&path).unwrap();
+        for mark in ["todo!(", "unimplemented!(", "dbg!(", "#[ignore", "FIXME", "XXX"] {
+            assert!(!text.contains(mark), "{}: {mark}", path.display());
         }
     }
 }
