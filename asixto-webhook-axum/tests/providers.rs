@@ -1,5 +1,5 @@
 //! Layer and extractor take every provider: a round trip over a real socket for each, HTTP/1.1 and HTTP/2.
-#![cfg(test)]
+#![cfg(all(test, feature = "memory"))]
 
 use std::{
     net::SocketAddr,

@@ -2,7 +2,7 @@
 //!
 //! The test is its own receiver: it starts itself again as a server, whose handler asks the test, over a socket,
 //! when to go on.
-#![cfg(unix)]
+#![cfg(all(unix, feature = "memory"))]
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests assert by panicking too")]
 
 use std::{

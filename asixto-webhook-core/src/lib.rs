@@ -80,7 +80,7 @@ pub use self::{
     receiver::{
         Admission, BodyFault, ConfigError, Delivery, Handled, Receiver, ReceiverBuilder, Settled, Ticket, Timeouts,
     },
-    secret::{Secret, SecretError, SecretSet},
+    secret::{Secret, SecretError, SecretSet, SecretSetError},
     source::{SecretSource, Unavailable, lookup},
     time::{Clock, Timer, UnixTime},
     verify::{Check, Verified, Verifier, VerifyError},

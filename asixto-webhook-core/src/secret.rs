@@ -123,7 +123,10 @@ impl<P: Provider> fmt::Debug for Secret<P> {
 /// The secrets that are valid at one moment: one, or several while a rotation is under way.
 ///
 /// A delivery is accepted when any of its signatures matches any of them. Cloning is cheap.
-pub struct SecretSet<P: Provider = Asixto>(Arc<[Secret<P>]>);
+pub struct SecretSet<P: Provider = Asixto> {
+    secrets: Arc<[Secret<P>]>,
+    scope: Option<Arc<str>>,
+}
 
 impl<P: Provider> SecretSet<P> {
     /// A set of one or more secrets, the most used one first.
@@ -145,37 +148,54 @@ impl<P: Provider> SecretSet<P> {
                 return Err(SecretError::RepeatedSecret);
             }
         }
-        Ok(Self(secrets.into()))
+        Ok(Self { secrets: secrets.into(), scope: None })
     }
 
     /// A set of the secrets in `issued`, labelled by their place: `1`, `2`, …
     ///
     /// # Errors
-    /// As [`Secret::issued`] and [`SecretSet::new`].
-    pub fn from_issued<T: AsRef<str>>(issued: impl IntoIterator<Item = T>) -> Result<Self, SecretError> {
+    /// As [`Secret::issued`] and [`SecretSet::new`], with the place of a text that was refused.
+    pub fn from_issued<T: AsRef<str>>(issued: impl IntoIterator<Item = T>) -> Result<Self, SecretSetError> {
         let secrets: Result<Vec<_>, _> = issued
             .into_iter()
             .zip(1_usize..)
-            .map(|(text, place)| Secret::issued(&place.to_string(), text.as_ref()))
+            .map(|(text, place)| {
+                Secret::issued(&place.to_string(), text.as_ref())
+                    .map_err(|error| SecretSetError { place: Some(place), error })
+            })
             .collect();
-        Self::new(secrets?)
+        Self::new(secrets?).map_err(|error| SecretSetError { place: None, error })
+    }
+
+    /// Says which scope these secrets belong to, in its one spelling, for a [`lookup`](crate::lookup) that finds the
+    /// same tenant under several (`acme` and `ACME`, say).
+    ///
+    /// Ids are unique within a scope: without this a delivery would be a new event under each spelling that finds it.
+    #[must_use]
+    pub fn for_scope(mut self, scope: impl Into<Arc<str>>) -> Self {
+        self.scope = Some(scope.into());
+        self
+    }
+
+    pub(crate) fn scope(&self) -> Option<&Arc<str>> {
+        self.scope.as_ref()
     }
 
     /// The secrets, in the order given.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Secret<P>> {
-        self.0.iter()
+        self.secrets.iter()
     }
 }
 
 impl<P: Provider> From<Secret<P>> for SecretSet<P> {
     fn from(secret: Secret<P>) -> Self {
-        Self(Arc::new([secret]))
+        Self { secrets: Arc::new([secret]), scope: None }
     }
 }
 
 impl<P: Provider> Clone for SecretSet<P> {
     fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        Self { secrets: Arc::clone(&self.secrets), scope: self.scope.clone() }
     }
 }
 
@@ -270,3 +290,42 @@ impl fmt::Display for SecretError {
 }
 
 impl core::error::Error for SecretError {}
+
+/// Why a list of secrets was refused, and which of them. Never shows a secret.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SecretSetError {
+    place: Option<usize>,
+    error: SecretError,
+}
+
+impl SecretSetError {
+    /// The place in the list of the text that was refused, from 1; `None` where the list as a whole was.
+    #[must_use]
+    pub const fn place(&self) -> Option<usize> {
+        self.place
+    }
+
+    /// What is wrong with it.
+    #[must_use]
+    pub const fn error(&self) -> SecretError {
+        self.error
+    }
+}
+
+/// The sentence, as that of [`SecretError`].
+impl fmt::Debug for SecretSetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for SecretSetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = self.place {
+            write!(f, "secret {place}: ")?;
+        }
+        self.error.fmt(f)
+    }
+}
+
+impl core::error::Error for SecretSetError {}

@@ -106,8 +106,10 @@ impl<P: Provider> fmt::Debug for RotatingSecrets<P> {
 ///
 /// let source = lookup(|tenant: String| async move {
 ///     // A row of your database; an unknown tenant is `None`, a database that is down an error.
-///     let row = (tenant == "acme").then_some("whsec_Zm9vYmFyYmF6cXV4");
-///     Ok(row.map(|issued| SecretSet::from_issued([issued])).transpose()?)
+///     let row = tenant.eq_ignore_ascii_case("acme").then_some(("acme", "whsec_Zm9vYmFyYmF6cXV4"));
+///     let Some((name, issued)) = row else { return Ok(None) };
+///     // The name as the database spells it, since it finds `ACME` as well.
+///     Ok(Some(SecretSet::from_issued([issued])?.for_scope(name)))
 /// });
 /// # let _: &dyn asixto_webhook_core::SecretSource = &source;
 /// ```

@@ -9,6 +9,7 @@ use crate::{
     headers::{HeaderFault, HeaderLines, Headers},
     mac::Keyed,
     provider::{Asixto, Provider},
+    receiver::{ConfigError, check_tolerance},
     secret::{Secret, SecretSet},
     signature::Signed,
     time::UnixTime,
@@ -50,11 +51,14 @@ impl<P: Provider> Verifier<P> {
         Self { provider, secrets: secrets.into(), tolerance: P::DEFAULTS.tolerance }
     }
 
-    /// How far the time of signing may lie from the present one, before or after it, in whole seconds.
-    #[must_use]
-    pub fn tolerance(mut self, tolerance: Duration) -> Self {
+    /// How far the time of signing may lie from the present one, before or after it, in whole seconds: a day at most.
+    ///
+    /// # Errors
+    /// A [`ConfigError`] for another duration, as from [`ReceiverBuilder::build`](crate::ReceiverBuilder::build).
+    pub fn tolerance(mut self, tolerance: Duration) -> Result<Self, ConfigError> {
+        check_tolerance(tolerance)?;
         self.tolerance = tolerance;
-        self
+        Ok(self)
     }
 
     /// Verifies `body` at once.
@@ -63,8 +67,7 @@ impl<P: Provider> Verifier<P> {
     /// A [`VerifyError`] for the header, the signature or the window, in this order.
     pub fn verify(&self, headers: &dyn HeaderLines, body: &[u8], now: UnixTime) -> Result<Verified, VerifyError> {
         let signed = self.provider.signed(Headers::new(headers))?;
-        let secret = matching(&self.secrets, &signed, body).ok_or(VerifyError::SignatureMismatch)?;
-        Verified { secret: secret.shared_label(), skew_seconds: skew(&signed, now) }.within(self.tolerance)
+        self.judge(matching(&self.secrets, &signed, body), &signed, now)
     }
 
     /// Begins with the headers alone, for a body that arrives in chunks.
@@ -75,6 +78,13 @@ impl<P: Provider> Verifier<P> {
         let signed = self.provider.signed(Headers::new(headers))?;
         let running = self.secrets.iter().map(|secret| secret.mac().begin(&signed.prefix)).collect();
         Ok(Check { verifier: self, signed, running, first: None })
+    }
+
+    fn judge(&self, secret: Option<&Secret<P>>, signed: &Signed<'_>, now: UnixTime) -> Result<Verified, VerifyError> {
+        let secret = secret.ok_or(VerifyError::SignatureMismatch)?;
+        let verified = Verified { secret: secret.shared_label(), skew_seconds: skew(signed, now) };
+        verified.within(self.tolerance)?;
+        Ok(verified)
     }
 }
 
@@ -121,9 +131,8 @@ impl<P: Provider> Check<'_, P> {
             .secrets
             .iter()
             .zip(running)
-            .find_map(|(secret, mac)| offered(&signed, mac, first).then_some(secret))
-            .ok_or(VerifyError::SignatureMismatch)?;
-        Verified { secret: secret.shared_label(), skew_seconds: skew(&signed, now) }.within(verifier.tolerance)
+            .find_map(|(secret, mac)| offered(&signed, mac, first).then_some(secret));
+        verifier.judge(secret, &signed, now)
     }
 }
 
@@ -187,9 +196,9 @@ impl Verified {
         self.skew_seconds
     }
 
-    pub(crate) fn within(self, tolerance: Duration) -> Result<Self, VerifyError> {
+    pub(crate) fn within(&self, tolerance: Duration) -> Result<(), VerifyError> {
         if self.skew_seconds.unsigned_abs() <= tolerance.as_secs() {
-            Ok(self)
+            Ok(())
         } else {
             Err(VerifyError::OutsideWindow { skew_seconds: self.skew_seconds })
         }

@@ -4,15 +4,19 @@
 mod common;
 
 use std::{
-    future::Future,
+    future::{Future, Ready},
     sync::Arc,
     task::{Context, Waker},
     time::Duration,
 };
 
-use asixto_webhook_core::{Bytes, Delivery, Held, NoDedup, Outcome, Receiver, StoreErrorKind};
+use asixto_webhook_core::{
+    Bytes, Delivery, Held, NoDedup, Outcome, Receiver, SecretSet, StoreErrorKind, Unavailable, lookup,
+};
 use common::{
-    ID, answered, block_on, builder, deliver, envelope,
+    ID, answered, block_on, builder,
+    capture::{captured, delivery_line},
+    deliver, envelope,
     fakes::{FakeInbox, FakeSource, FakeStore, FakeTimer, Found, Says},
     known, processed, settle, signed,
 };
@@ -60,6 +64,32 @@ fn a_store_that_begins_to_hang() {
     let store = FakeStore::fresh().release(Says::Hangs);
     let (answer, _) = settle(&over(&store).with_timer(Arc::new(FakeTimer::default())), 422);
     assert_eq!((answer.outcome(), answer.status()), (Outcome::HandlerFailed, 422));
+}
+
+// E7: a store or a source that panics is one that is down; the log says so, with what is known of the delivery.
+#[test]
+#[cfg(feature = "std")]
+fn seams_that_panic() {
+    let outcome = |receiver: &Receiver, name: &'static str| {
+        let (answer, lines) = captured(|| answered(deliver(receiver, envelope(ID))));
+        let line = delivery_line(&lines);
+        let field = |name| line.field(name).unwrap_or_default().to_owned();
+        (answer.outcome(), answer.status(), field(name), field("reason"))
+    };
+    // Asked for anything, it panics.
+    let store = FakeStore::untouched();
+    let reason = "the store is unavailable: it panicked".to_owned();
+    assert_eq!(outcome(&over(&store), "event_id"), (Outcome::StoreUnavailable, 503, ID.to_owned(), reason));
+
+    let store = FakeStore::fresh();
+    let receiver = over(&store);
+    let (_, ticket) = processed(deliver(&receiver, envelope(ID)));
+    assert!(block_on(receiver.settle(ticket, 200)).uncommitted.is_some());
+
+    let source = lookup(|_| -> Ready<Result<Option<SecretSet>, Unavailable>> { panic!("as this test wants it to") });
+    let receiver = builder().secrets(source).dedup(NoDedup).build().unwrap();
+    let reason = "the secrets are unavailable: the source panicked".to_owned();
+    assert_eq!(outcome(&receiver, "unverified_id"), (Outcome::NoSecret, 503, ID.to_owned(), reason));
 }
 
 // Rules of the house: each of the two has its own budget.

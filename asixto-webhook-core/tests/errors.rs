@@ -6,8 +6,8 @@ mod common;
 use std::{collections::HashSet, fmt::Display, mem, path::Path, time::Duration};
 
 use asixto_webhook_core::{
-    ConfigError, DataError, EnvelopeFault, Environment, HeaderFault, JsonKind, Malformed, NoDedup, Receiver,
-    ReceiverBuilder, SecretError, StoreError, Unavailable, UnknownEnvironment, VerifyError,
+    Asixto, ConfigError, DataError, EnvelopeFault, Environment, HeaderFault, JsonKind, Malformed, NoDedup, Receiver,
+    ReceiverBuilder, SecretError, SecretSet, StoreError, Unavailable, UnknownEnvironment, VerifyError,
     provider::{Agent, CloudEvents, StandardWebhooks, Unidentified},
     testing,
 };
@@ -136,6 +136,11 @@ fn secret_error() {
     expected at least one secret, found none
     expected a label of its own for every secret, found the same label twice
     expected different secrets, found the same one twice
+    ");
+    let list = |issued: &[&str]| SecretSet::<Asixto>::from_issued(issued).unwrap_err();
+    assert_snapshot!(sentences([list(&["whsec_a", "changeme"]), list(&[])]), @r"
+    secret 2: expected a secret that starts with `whsec_`, found another beginning: use it as issued, prefix included
+    expected at least one secret, found none
     ");
 }
 

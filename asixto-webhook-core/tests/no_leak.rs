@@ -125,18 +125,20 @@ fn logs_of_everything_else() {
             .commit(Says::Fails)
             .commit(Says::This(Held::Lost));
         let receiver = builder().dedup(store).build().unwrap().with_timer(Arc::new(FakeTimer::default()));
-        let (event, ticket) =
+        let (_, ticket) =
             processed(deliver(&receiver, envelope(ID).replace("\"data\"", "\"replay_of\":null,\"data\"")));
         for _ in 0..3 {
             block_on(receiver.renew(&ticket));
         }
         receiver.overdue(&ticket);
-        _ = receiver.slow(&event);
-        _ = receiver.interrupted();
+        _ = receiver.slow(&ticket);
+        _ = receiver.interrupted("why");
+        _ = receiver.stuck();
+        receiver.uncommitted(&ticket);
         let settled = block_on(receiver.settle(ticket, 200));
         block_on(receiver.commit(&settled.uncommitted.unwrap())).unwrap();
     });
-    assert!(lines.len() >= 9, "{lines:#?}");
+    assert!(lines.len() >= 11, "{lines:#?}");
     forbidden.absent_from("the log", &text(&lines));
 }
 

@@ -65,6 +65,13 @@ impl World {
         self.signed_at(NOW, nonce, body)
     }
 
+    /// A delivery to another process with the same store.
+    fn elsewhere(&self, nonce: &str, body: &str) -> Admission<Agent> {
+        let builder = builder_of(&agent(), &known()).clock(self.clock.clone()).dedup(self.store.clone());
+        let other = Self { clock: self.clock.clone(), store: self.store.clone(), receiver: builder.build().unwrap() };
+        other.deliver(nonce, body)
+    }
+
     /// A delivery that is processed, and whose handler answers `status`.
     #[track_caller]
     fn handled(&self, nonce: &str, body: &str, status: u16) {
@@ -252,7 +259,7 @@ fn a_late_owner_of_the_nonce_alone() {
         let world = World::new();
         let (_, first) = processed(world.deliver("n1", &body("e1", 1)));
         world.advance(30);
-        let (_, second) = processed(world.deliver("n2", &body("e1", 1)));
+        let (_, second) = processed(world.elsewhere("n2", &body("e1", 1)));
         assert_eq!(block_on(world.receiver.renew(&first)), Held::Lost);
         assert_eq!(block_on(world.receiver.renew(&second)), Held::Yes);
         let settled = block_on(world.receiver.settle(first, late));
@@ -274,7 +281,7 @@ fn a_late_owner_of_neither() {
         let world = World::new();
         let (_, first) = processed(world.deliver("n1", &body("e1", 1)));
         world.advance(30);
-        let (_, second) = processed(world.deliver("n1", &body("e1", 1)));
+        let (_, second) = processed(world.elsewhere("n1", &body("e1", 1)));
         assert_eq!(block_on(world.receiver.renew(&first)), Held::Lost);
         _ = block_on(world.receiver.settle(first, late));
         assert_eq!(world.refused("n1", &body("e1", 1)), IN_FLIGHT);

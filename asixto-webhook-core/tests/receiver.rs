@@ -88,9 +88,9 @@ fn in_flight() {
         (Duration::from_secs(1), "1"),
         (Duration::from_millis(1500), "2"),
         (LEASE, "30"),
-        (Duration::from_secs(u64::MAX), "18446744073709551615"),
-        // Whatever a store says, it does not bring the receiver down.
-        (Duration::MAX, "18446744073709551615"),
+        // Whatever a store says, no more is promised than a lease of the receiver's own.
+        (LEASE + Duration::from_nanos(1), "30"),
+        (Duration::MAX, "30"),
     ] {
         let store = FakeStore::default().claim(Says::This(Found::InFlight(remaining)));
         let answer = answered(deliver(&over(&store), envelope(ID)));
@@ -302,8 +302,8 @@ fn statuses_that_would_end_or_redirect_a_delivery() {
 fn a_slow_handler_still_commits() {
     let store = FakeStore::fresh().commit(Says::This(Held::Yes));
     let receiver = over(&store);
-    let (event, ticket) = processed(deliver(&receiver, envelope(ID)));
-    let answer = receiver.slow(&event);
+    let (_, ticket) = processed(deliver(&receiver, envelope(ID)));
+    let answer = receiver.slow(&ticket);
     assert_eq!((answer.outcome(), answer.status()), (Outcome::HandlerSlow, 503));
     assert!(matches!(&headers(&answer)[..], [("retry-after", _)]));
     assert_eq!(store.asked().len(), 1);

@@ -9,12 +9,14 @@ use std::{
     fmt::{Display, LowerHex, UpperHex},
     hash::Hash,
     ops::Deref,
+    time::Duration,
 };
 
 use asixto_webhook_core::{
-    Bytes, Delivery, Outcome, Receiver, RotatingSecrets, Secret, SecretError, SecretSet, SecretSource, UnixTime,
-    Verified, Verifier, VerifyError, lookup, sign,
+    Bytes, ConfigError, Delivery, Outcome, Receiver, RotatingSecrets, Secret, SecretError, SecretSet, SecretSource,
+    UnixTime, Verified, Verifier, VerifyError, lookup, sign,
 };
+use asixto_webhook_store::MemoryStore;
 use common::{
     ID, NEW_SECRET, NOW, SECRET, answered, block_on, builder, envelope,
     fakes::{FakeSource, FakeStore, Says},
@@ -132,11 +134,14 @@ fn sets() {
 fn from_a_list() {
     let set: SecretSet = SecretSet::from_issued([SECRET, NEW_SECRET]).unwrap();
     assert_eq!(set.iter().map(Secret::label).collect::<Vec<_>>(), ["1", "2"]);
-    let refusal = |issued: &[&str]| SecretSet::<asixto_webhook_core::Asixto>::from_issued(issued).unwrap_err();
-    assert_eq!(refusal(&[]), SecretError::NoSecrets);
-    assert_eq!(refusal(&[SECRET, ""]), SecretError::Empty);
-    assert_eq!(refusal(&[SECRET, SECRET]), SecretError::RepeatedSecret);
-    assert_eq!(refusal(&[SECRET, " whsec_x"]), SecretError::Padded);
+    let refusal = |issued: &[&str]| {
+        let error = SecretSet::<asixto_webhook_core::Asixto>::from_issued(issued).unwrap_err();
+        (error.place(), error.error())
+    };
+    assert_eq!(refusal(&[]), (None, SecretError::NoSecrets));
+    assert_eq!(refusal(&[SECRET, ""]), (Some(2), SecretError::Empty));
+    assert_eq!(refusal(&[SECRET, SECRET]), (None, SecretError::RepeatedSecret));
+    assert_eq!(refusal(&[" whsec_x", SECRET]), (Some(1), SecretError::Padded));
 }
 
 // B2: the key is the text as issued, so a secret in another encoding of the same bytes is another secret.
@@ -239,6 +244,44 @@ fn a_lookup_per_tenant() {
     assert_eq!(for_tenant(&receiver, "globex", &old().into()), Err(Outcome::SignatureMismatch));
     assert_eq!(for_tenant(&receiver, "initech", &old().into()), Err(Outcome::SignatureMismatch));
     assert_eq!(for_tenant(&receiver, "broken", &old().into()), Err(Outcome::NoSecret));
+}
+
+// E1: a look-up that finds one tenant under several spellings says which it is: it is one scope, with one key an event.
+#[test]
+fn a_scope_in_its_one_spelling() {
+    let source = lookup(|tenant: String| async move {
+        let known = tenant.eq_ignore_ascii_case("acme");
+        Ok(known.then(|| SecretSet::from(old()).for_scope("acme")))
+    });
+    let receiver = builder().secrets(source).dedup(MemoryStore::default()).build().unwrap();
+    let scope = |tenant: &str| for_tenant(&receiver, tenant, &old().into());
+    assert_eq!(scope("ACME"), Ok("acme".to_owned()));
+    // Still claimed: the same event, whatever its sender calls the tenant.
+    for tenant in ["acme", "Acme", "ACME"] {
+        assert_eq!(scope(tenant), Err(Outcome::InFlight), "{tenant}");
+    }
+}
+
+// D1: an empty scope is nobody's, and no source is trusted to know that.
+#[test]
+fn an_empty_scope() {
+    let source = lookup(|_| async { Ok(Some(SecretSet::from(old()))) });
+    let receiver = builder().secrets(source).dedup(asixto_webhook_core::NoDedup).build().unwrap();
+    assert_eq!(for_tenant(&receiver, "", &old().into()), Err(Outcome::SignatureMismatch));
+    assert_eq!(for_tenant(&receiver, " ", &old().into()), Ok(" ".to_owned()));
+}
+
+// C1: a tolerance that could not be kept is refused, as a receiver's builder refuses it.
+#[test]
+fn a_verifiers_tolerance() {
+    let with = |tolerance| Verifier::new(old()).tolerance(tolerance).map(drop);
+    let millis = Duration::from_millis;
+    assert_eq!(with(millis(1_000)), Ok(()));
+    assert_eq!(with(millis(86_400_000)), Ok(()));
+    assert!(matches!(with(millis(1_500)), Err(ConfigError::FractionalTolerance { .. })));
+    for tolerance in [Duration::ZERO, millis(86_401_000), Duration::from_secs(u64::MAX)] {
+        assert!(matches!(with(tolerance), Err(ConfigError::OutOfRange { setting: "tolerance", .. })), "{tolerance:?}");
+    }
 }
 
 // D1: a source behind a pointer is a source.

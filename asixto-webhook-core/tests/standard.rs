@@ -301,7 +301,10 @@ fn the_key_is_decoded() {
     assert_eq!(key("whsec_Zm9v").as_deref(), Ok(&b"foo"[..]));
     // D1: two spellings of one secret are one secret.
     let twice = SecretSet::<StandardWebhooks>::from_issued(["whsec_Zm9vYg==", "whsec_Zm9vYg"]);
-    assert_eq!(twice.err(), Some(SecretError::RepeatedSecret));
+    assert_eq!(
+        twice.map(drop).map_err(|error| (error.place(), error.error())),
+        Err((None, SecretError::RepeatedSecret))
+    );
 }
 
 // L10, D3: what is no secret of this kind is refused, and above all what would leave no key.

@@ -26,6 +26,12 @@ use tracing::Instrument;
 /// what is at stake after this is one repeat.
 const COMMIT_PATIENCE: Duration = Duration::from_secs(60 * 60);
 
+/// A store, a secret source and a handler that panic are seen to.
+const INTERRUPTED: &str = "the delivery's task ended without an answer: has a clock or a provider panicked?";
+
+/// How long after the time for an answer its task is given up for stuck: it answers in time by itself if it can.
+const STUCK_AFTER: Duration = Duration::from_millis(250);
+
 /// A receiver with a runtime under it. All drivers of one receiver share what is running.
 pub struct Driver<P: Provider = Asixto> {
     receiver: Receiver<P>,
@@ -69,6 +75,15 @@ impl<P: Provider> Driver<P> {
         &self.receiver
     }
 
+    /// Asks a user's function for the scope of a request.
+    ///
+    /// # Errors
+    /// The answer where it panics: a request that the function did not foresee comes from the sender.
+    pub fn scope(&self, name: impl FnOnce() -> String) -> Result<String, Answer> {
+        catch_unwind(AssertUnwindSafe(name))
+            .map_err(|_| self.receiver.interrupted("the function that names the scope of a request panicked"))
+    }
+
     /// Admits a delivery, runs its handler, and settles it.
     ///
     /// All of it happens in tasks of its own: dropping the returned future, as a server does when the sender hangs
@@ -96,7 +111,7 @@ impl<P: Provider> Driver<P> {
         let start = |request, event| tokio::spawn(async move { handler(request, event).await }.in_current_span());
         let work = self.clone().supervise(arrived, request, body, start, status, reply);
         tokio::spawn(self.work.track_future(work.in_current_span()));
-        self.outcome(answer).await
+        self.outcome(arrived, answer).await
     }
 
     /// Waits until every delivery that was admitted is settled, for a shutdown after the server has stopped.
@@ -109,8 +124,13 @@ impl<P: Provider> Driver<P> {
         timeout(limit, self.work.wait()).await.map_err(|_| Undrained { remaining: self.work.len(), limit })
     }
 
-    async fn outcome<R>(&self, answer: oneshot::Receiver<Reply<R>>) -> Reply<R> {
-        answer.await.unwrap_or_else(|_| Reply { answer: self.receiver.interrupted(), response: None })
+    /// Waits for the answer where the sender waits, since the task may have lost its thread to a seam that blocks.
+    async fn outcome<R>(&self, arrived: Instant, answer: oneshot::Receiver<Reply<R>>) -> Reply<R> {
+        match timeout_at(arrived + self.receiver.timeouts().answer + STUCK_AFTER, answer).await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(_)) => Reply { answer: self.receiver.interrupted(INTERRUPTED), response: None },
+            Err(_) => Reply { answer: self.receiver.stuck(), response: None },
+        }
     }
 
     async fn supervise<Q: Request, R>(
@@ -131,7 +151,7 @@ impl<P: Provider> Driver<P> {
             Admission::Answer(answer) => return send(reply, answer, None),
         };
 
-        let mut sender = Sender { driver: &self, event: event.clone(), arrived, waiting: Some(reply) };
+        let mut sender = Sender { receiver: &self.receiver, ticket: &ticket, arrived, waiting: Some(reply) };
         let handler = start(request, event);
         let response = sender.hold(self.attend(handler, &ticket)).await;
         let handled = response.as_ref().map_or(Handled::Panicked, |response| Handled::Answered(status(response)));
@@ -147,7 +167,7 @@ impl<P: Provider> Driver<P> {
             self.commit_later(&ticket).await;
         } else if settled.is_none() {
             // Once more, with all of its time. Failing that, the claim ends with its lease.
-            caught(self.receiver.release(&ticket)).await;
+            let _ = self.receiver.release(&ticket).await;
         }
     }
 
@@ -174,7 +194,7 @@ impl<P: Provider> Driver<P> {
                 self.receiver.overdue(ticket);
                 break;
             }
-            if caught(self.receiver.renew(ticket)).await == Some(Held::Lost) {
+            if self.receiver.renew(ticket).await == Held::Lost {
                 break;
             }
         }
@@ -188,18 +208,19 @@ impl<P: Provider> Driver<P> {
         let mut wait = Duration::from_millis(100);
         while Instant::now() < end {
             sleep(wait).await;
-            if let Some(Ok(_)) = caught(self.receiver.commit(ticket)).await {
+            if self.receiver.commit(ticket).await.is_ok() {
                 return;
             }
             wait = (wait * 2).min(most);
         }
+        self.receiver.uncommitted(ticket);
     }
 }
 
 /// The sender of an admitted event, as long as it waits.
 struct Sender<'a, P: Provider, R> {
-    driver: &'a Driver<P>,
-    event: Event<P>,
+    receiver: &'a Receiver<P>,
+    ticket: &'a Ticket<P>,
     arrived: Instant,
     waiting: Option<oneshot::Sender<Reply<R>>>,
 }
@@ -207,13 +228,12 @@ struct Sender<'a, P: Provider, R> {
 impl<P: Provider, R> Sender<'_, P, R> {
     /// Does `work`, however long it takes; a sender that has waited for as long as it will is told that it is slow.
     async fn hold<T>(&mut self, work: impl Future<Output = T>) -> T {
-        let receiver = self.driver.receiver();
         let mut work = pin!(work);
         let mut patience = pin!(sleep_until(self.deadline()));
         poll_fn(|cx| {
             let done = work.as_mut().poll(cx);
             if done.is_pending() && self.waiting.is_some() && patience.as_mut().poll(cx).is_ready() {
-                self.answer(receiver.slow(&self.event), None);
+                self.answer(self.receiver.slow(self.ticket), None);
             }
             done
         })
@@ -222,16 +242,15 @@ impl<P: Provider, R> Sender<'_, P, R> {
 
     /// Takes a last step, but keeps a sender that still waits no longer than it waits. `None` where that failed.
     async fn in_time<T, E>(&self, step: impl Future<Output = Result<T, E>>) -> Option<T> {
-        let step = caught(step);
         let done = match self.waiting {
             Some(_) => timeout_at(self.deadline(), step).await.ok()?,
             None => step.await,
         };
-        done?.ok()
+        done.ok()
     }
 
     fn deadline(&self) -> Instant {
-        self.arrived + self.driver.receiver().timeouts().answer
+        self.arrived + self.receiver.timeouts().answer
     }
 
     fn answer(&mut self, answer: Answer, response: Option<R>) {
@@ -239,16 +258,6 @@ impl<P: Provider, R> Sender<'_, P, R> {
             send(reply, answer, response);
         }
     }
-}
-
-/// A store that panics is one that fails: a handler that runs, and a commit that is owed, are looked after all the same.
-async fn caught<T>(step: impl Future<Output = T>) -> Option<T> {
-    let mut step = pin!(step);
-    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| step.as_mut().poll(cx))) {
-        Ok(step) => step.map(Some),
-        Err(_) => Poll::Ready(None),
-    })
-    .await
 }
 
 /// To whoever still waits for it.

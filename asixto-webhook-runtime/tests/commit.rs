@@ -85,7 +85,7 @@ async fn a_slow_handler_whose_commit_fails() {
 #[tokio::test(start_paused = true)]
 async fn a_commit_that_never_succeeds() {
     for lease in [1, 30, 90] {
-        let store = Scripted::new().always(Step::Commit, Fault::Fails);
+        let (store, log) = (Scripted::new().always(Step::Commit, Fault::Fails), Log::start());
         let driver =
             Driver::new(&builder().dedup(store.clone()).lease(secs(lease)).store_timeout(millis(500)).build().unwrap());
         let start = Instant::now();
@@ -98,10 +98,26 @@ async fn a_commit_that_never_succeeds() {
         assert!(start.elapsed() <= secs(3_600 + lease), "{:?}", start.elapsed());
         sleep(secs(3_600)).await;
         assert_eq!(store.times(Step::Commit).len(), times.len());
+        assert_eq!(log.count("it is not tried again"), 1);
     }
 }
 
-// E8: a commit that is refused because another owns the event by now is not tried again, and changes nothing.
+// E5: as long as a commit is owed, a copy of the event is in flight, be its lease over; the commit is then the copy's.
+#[tokio::test(start_paused = true)]
+async fn a_copy_while_a_commit_is_owed() {
+    let store = Scripted::new().then(Step::Commit, vec![Fault::Fails; 10]);
+    let (driver, effects) = (over(&store), Effects::default());
+    assert_eq!(sent(&within(deliver(&driver, ID, effects.handler())).await), PROCESSED);
+    for _ in 0..2 {
+        sleep(secs(20)).await;
+        assert_eq!(sent(&within(deliver(&driver, ID, effects.handler())).await), IN_FLIGHT);
+    }
+    assert_eq!(within(driver.drain(secs(30))).await, Ok(()));
+    assert_eq!(sent(&within(deliver(&driver, ID, effects.handler())).await), DUPLICATE);
+    assert_eq!(effects.ids(), [ID]);
+}
+
+// E8: a commit that is refused because another process owns the event by now is not tried again, and changes nothing.
 #[tokio::test(start_paused = true)]
 async fn a_commit_that_comes_too_late() {
     let store = Scripted::new().then(Step::Commit, vec![Fault::Fails; 10]);
@@ -109,7 +125,7 @@ async fn a_commit_that_comes_too_late() {
     assert_eq!(sent(&within(deliver(&driver, ID, effects.handler())).await), PROCESSED);
     // The lease is over at 30 s, the tenth try was at 32.7 s, and the next one comes at 42.7 s.
     sleep(secs(31)).await;
-    assert_eq!(sent(&within(deliver(&driver, ID, effects.after(secs(20)))).await), SLOW);
+    assert_eq!(sent(&within(deliver(&over(&store), ID, effects.after(secs(20)))).await), SLOW);
     sleep(secs(5)).await;
     assert_eq!((store.times(Step::Commit).last(), log.count("the claim is lost")), (Some(&42_700), 1));
     assert_eq!(sent(&within(deliver(&driver, ID, effects.handler())).await), IN_FLIGHT);

@@ -12,10 +12,10 @@ use std::{
 
 use asixto_webhook_runtime::{
     Driver,
-    core::{Event, Outcome, ReceiverBuilder},
+    core::{BoxFuture, Claim, Claimed, DedupStore, Event, Held, Outcome, ReceiverBuilder, StoreError, Token},
 };
 use common::{
-    DUPLICATE, Effects, ID, IN_FLIGHT, PROCESSED, SLOW, builder, deliver, millis, over, secs, sent,
+    DUPLICATE, Effects, ID, IN_FLIGHT, PROCESSED, SLOW, STORE_UNAVAILABLE, builder, deliver, millis, over, secs, sent,
     store::{Scripted, Step},
     within,
 };
@@ -204,4 +204,60 @@ async fn beside_a_handler_that_blocks_its_thread() {
     }
     release.send(()).unwrap();
     assert_eq!(within(delivery).await.unwrap(), (Outcome::Processed, 200, Some(200)));
+}
+
+/// A store whose claims and commits block the thread they are asked on until the test lets them go.
+#[derive(Debug, Clone)]
+struct Blocking {
+    store: Scripted,
+    step: Step,
+    until: Arc<Mutex<mpsc::Receiver<()>>>,
+}
+
+impl DedupStore for Blocking {
+    fn claim<'a>(&'a self, claim: Claim<'a>) -> BoxFuture<'a, Result<Claimed, StoreError>> {
+        if self.step == Step::Claim {
+            block(&self.until);
+        }
+        self.store.claim(claim)
+    }
+
+    fn extend<'a>(&'a self, token: &'a Token, lease: Duration) -> BoxFuture<'a, Result<Held, StoreError>> {
+        self.store.extend(token, lease)
+    }
+
+    fn commit<'a>(&'a self, token: &'a Token, ttl: Duration) -> BoxFuture<'a, Result<Held, StoreError>> {
+        if self.step == Step::Commit {
+            block(&self.until);
+        }
+        self.store.commit(token, ttl)
+    }
+
+    fn release<'a>(&'a self, token: &'a Token) -> BoxFuture<'a, Result<Held, StoreError>> {
+        self.store.release(token)
+    }
+}
+
+// H8: a store that blocks its thread, which no timeout of a task can interrupt, is answered for in time as well; what
+// comes of the delivery counts all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_blocks_its_thread() {
+    for step in [Step::Claim, Step::Commit] {
+        let (store, effects) = (Scripted::timeless(), Effects::default());
+        let (release, until) = mpsc::channel();
+        let blocking = Blocking { store: store.clone(), step, until: Arc::new(Mutex::new(until)) };
+        let driver = Driver::new(&impatient(builder().dedup(blocking)).build().unwrap());
+        let delivery = {
+            let (driver, handler) = (driver.clone(), effects.handler());
+            // A task of its own, since the delivery's would take the test's thread along.
+            tokio::spawn(async move { sent(&deliver(&driver, ID, handler).await) })
+        };
+        assert_eq!(within(delivery).await.unwrap(), STORE_UNAVAILABLE, "{step:?}");
+
+        // Dropped, it blocks nobody any more.
+        drop(release);
+        assert_eq!(within(driver.drain(secs(30))).await, Ok(()));
+        assert_eq!(sent(&within(deliver(&driver, ID, effects.handler())).await), DUPLICATE, "{step:?}");
+        assert_eq!(effects.ids(), [ID]);
+    }
 }

@@ -139,6 +139,27 @@ async fn a_lease_that_has_ended() {
     assert_eq!(sent(&deliver(&driver, ID, effects.handler()).await), DUPLICATE);
 }
 
+// E5: nor is a lease that has ended given to a copy, while the handler runs here: the copy's claim becomes the run's.
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_has_ended_under_a_handler() {
+    let away = [Fault::Fails, Fault::Hangs, Fault::Panics, Fault::Full];
+    let (store, effects, start) = (Scripted::new().then(Step::Extend, away), Effects::default(), Instant::now());
+    let driver = over(&store);
+    let first = begin(&driver, &effects, secs(75));
+    // Over since 30 s; claimed anew at 31 s for the run, and renewed for it from then on.
+    for at in [31, 41, 60, 74] {
+        sleep_until(start + secs(at)).await;
+        let copies = (0..10).map(|_| begin(&driver, &effects, secs(0)));
+        for copy in copies.collect::<Vec<_>>() {
+            assert_eq!(copy.await.unwrap(), IN_FLIGHT, "{at}");
+        }
+        assert_eq!(effects.count(), 0);
+    }
+    assert_eq!((first.await.unwrap(), within(driver.drain(secs(30))).await), (SLOW, Ok(())));
+    assert_eq!((effects.ids(), fences(&store, Step::Commit)), (vec![ID.to_owned()], vec![2]));
+    assert_eq!(sent(&deliver(&driver, ID, effects.handler()).await), DUPLICATE);
+}
+
 // E5: after five minutes a handler is not stopped, but its claim is not renewed any more, and that is logged once.
 #[tokio::test(start_paused = true)]
 async fn the_handler_budget() {
@@ -180,8 +201,8 @@ async fn another_handler_budget() {
     assert_eq!(effects.ids(), [ID]);
 }
 
-// E8: a claim that was lost, because the store was away for a whole lease: the first handler is not stopped, is not
-// renewed any more, and neither commits nor releases what is now the second one's.
+// E8: a claim that was lost to another process, because the store was away for a whole lease: the first handler is not
+// stopped, is not renewed any more, and neither commits nor releases what is now the second one's.
 #[tokio::test(start_paused = true)]
 async fn a_claim_that_is_taken_over() {
     for second_ends in [200, 500] {
@@ -191,7 +212,7 @@ async fn a_claim_that_is_taken_over() {
         let driver = over(&store);
         let first = begin(&driver, &effects, secs(60));
         sleep_until(start + secs(31)).await;
-        let (driver_of_second, done) = (driver.clone(), effects.clone());
+        let (driver_of_second, done) = (over(&store), effects.clone());
         let second = tokio::spawn(async move {
             let handler = move |event: Event| async move {
                 sleep_until(start + secs(80)).await;
@@ -241,7 +262,7 @@ async fn a_late_failure_releases_nothing() {
     };
     assert_eq!(sent(&deliver(&driver, ID, handler).await), SLOW);
     sleep_until(start + secs(30)).await;
-    begin(&driver, &effects, secs(20));
+    begin(&over(&store), &effects, secs(20));
     store.until(Step::Release, 1).await;
     assert_eq!(sent(&deliver(&driver, ID, effects.handler()).await), IN_FLIGHT);
     store.until(Step::Commit, 1).await;

@@ -42,7 +42,10 @@ impl<P: Provider, B> WebhookLayer<P, B> {
     /// and ids are unique within it. Take it from the path, never from something a sender can vary, such as `Host`.
     ///
     /// Secrets have to be looked up by it, and one tenant has to be one text: where one set of secrets serves several
-    /// scopes, or `acme` and `ACME` find the same, a captured delivery is a new event in each of them.
+    /// scopes, a captured delivery is a new event in each of them. A look-up that finds the same tenant for `acme` and
+    /// `ACME` says which it is with [`SecretSet::for_scope`](asixto_webhook_core::SecretSet::for_scope).
+    ///
+    /// An empty text is a scope that nobody knows; a panic is answered 500.
     #[must_use]
     pub fn scope_from(mut self, scope: impl Fn(&Parts) -> String + Send + Sync + 'static) -> Self {
         self.scope = Some(Arc::new(scope));

@@ -26,6 +26,41 @@
 //! # }
 //! ```
 //!
+//! Served by hyper alone, over HTTP/1.1:
+//!
+//! ```no_run
+//! # use std::{io, time::Duration};
+//! # use asixto_webhook_tower::Webhook;
+//! use hyper::server::conn::http1;
+//! use hyper_util::{rt::{TokioIo, TokioTimer}, service::TowerToHyperService};
+//! use tokio::net::TcpListener;
+//! # use http::{Request, Response};
+//! # use http_body_util::Full;
+//! # use bytes::Bytes;
+//! # use tower::Service;
+//!
+//! # async fn serve<S>(service: Webhook<S>) -> io::Result<()>
+//! # where
+//! #     S: Service<Request<Full<Bytes>>, Response = Response<Full<Bytes>>, Error = std::convert::Infallible>,
+//! #     S: Clone + Send + 'static,
+//! #     S::Future: Send + 'static,
+//! # {
+//! let listener = TcpListener::bind("127.0.0.1:3000").await?;
+//! loop {
+//!     let (stream, _) = listener.accept().await?;
+//!     let service = TowerToHyperService::new(service.clone());
+//!     tokio::spawn(async move {
+//!         let mut server = http1::Builder::new();
+//!         // The layer bounds how long a body takes; a head that never ends is the server's affair.
+//!         server.timer(TokioTimer::new()).header_read_timeout(Duration::from_secs(5));
+//!         if let Err(error) = server.serve_connection(TokioIo::new(stream), service).await {
+//!             eprintln!("{error}");
+//!         }
+//!     });
+//! }
+//! # }
+//! ```
+//!
 //! What the layer relies on:
 //!
 //! * It runs inside a tokio runtime.

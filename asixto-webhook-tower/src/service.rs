@@ -51,7 +51,11 @@ where
 
         ResponseFuture(Box::pin(async move {
             let (parts, body) = request.into_parts();
-            let head = Incoming { scope: scope.map(|scope| scope(&parts)), parts };
+            let scope = match scope.map(|scope| driver.scope(|| scope(&parts))).transpose() {
+                Ok(scope) => scope,
+                Err(answer) => return Ok(respond(&answer)),
+            };
+            let head = Incoming { scope, parts };
             let announced = Some(body.size_hint().lower());
             let collected = {
                 let mut body = pin!(body);

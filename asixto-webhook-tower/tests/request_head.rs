@@ -14,6 +14,7 @@ use common::{
 };
 use http::{HeaderValue, Method, Request, Uri, Version, header::HeaderName};
 use http_body_util::Full;
+use testkit::Log;
 use tower::Layer;
 
 /// What a request is told whose signature header has these values, one line each.
@@ -197,6 +198,21 @@ async fn tenants_and_another_body() {
         assert_eq!(told(&send(&service, delivery(ID)).await), row(Outcome::Processed));
         assert_eq!(seen.one().event.scope(), "/webhooks/asixto");
     }
+}
+
+// A function that did not foresee a request is no way to bring the connection down, nor is an empty name a way in.
+#[tokio::test(start_paused = true)]
+async fn a_scope_that_cannot_be_told() {
+    let (seen, log) = (Seen::default(), Log::start());
+    let service = layer()
+        .scope_from(|parts| parts.headers["x-tenant"].to_str().unwrap().to_owned())
+        .layer(seen.service::<_, Full<Bytes>>());
+    assert_eq!(told(&send(&service, delivery(ID)).await), row(Outcome::HandlerFailed));
+    assert_eq!(log.delivery().field("reason"), Some("the function that names the scope of a request panicked"));
+
+    let service = layer().scope_from(|_| String::new()).layer(seen.service::<_, Full<Bytes>>());
+    assert_eq!(told(&send(&service, delivery(ID)).await), row(Outcome::SignatureMismatch));
+    assert!(seen.all().is_empty());
 }
 
 // A scope is taken from the request as it came: its head, without a byte of its body.

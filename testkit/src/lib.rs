@@ -16,6 +16,7 @@ use tracing::{
 use tracing_subscriber::{
     Layer,
     layer::{Context, SubscriberExt},
+    registry::LookupSpan,
 };
 
 /// One event.
@@ -23,6 +24,8 @@ use tracing_subscriber::{
 pub struct Line {
     /// Its level.
     pub level: Level,
+    /// The innermost span that it stands in.
+    pub span: Option<&'static str>,
     /// Its fields by name, the message among them.
     pub fields: BTreeMap<&'static str, String>,
 }
@@ -99,11 +102,13 @@ impl Log {
 
 struct ToThread;
 
-impl<S: Subscriber> Layer<S> for ToThread {
-    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ToThread {
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
-        LINES.with_borrow_mut(|lines| lines.push(Line { level: *event.metadata().level(), fields: fields.0 }));
+        let span = context.event_span(event).map(|span| span.name());
+        let line = Line { level: *event.metadata().level(), span, fields: fields.0 };
+        LINES.with_borrow_mut(|lines| lines.push(line));
     }
 }
 

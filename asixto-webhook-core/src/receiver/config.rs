@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use core::any::Any;
 use core::{fmt, ops::RangeInclusive, time::Duration};
 
-use super::{Receiver, Sink};
+use super::{Receiver, Sink, running::Running};
 use crate::{
     dedup::DedupStore,
     inbox::Inbox,
@@ -27,6 +27,7 @@ pub(super) struct Config<P: Provider> {
     pub(super) timer: Option<Arc<dyn Timer>>,
     #[cfg(feature = "std")]
     pub(super) companion: Arc<std::sync::OnceLock<Arc<dyn Any + Send + Sync>>>,
+    pub(super) running: Running,
     pub(super) settings: Settings,
 }
 
@@ -40,6 +41,7 @@ impl<P: Provider> Clone for Config<P> {
             timer: self.timer.clone(),
             #[cfg(feature = "std")]
             companion: Arc::clone(&self.companion),
+            running: self.running.clone(),
             settings: self.settings.clone(),
         }
     }
@@ -244,6 +246,7 @@ impl<P: Provider> ReceiverBuilder<P> {
             timer: None,
             #[cfg(feature = "std")]
             companion: Arc::default(),
+            running: Running::default(),
             settings: self.settings,
         })))
     }
@@ -257,9 +260,7 @@ impl Settings {
         if self.body_limit < P::DEFAULTS.body_limit {
             return Err(ConfigError::BodyLimit { least: P::DEFAULTS.body_limit, found: self.body_limit });
         }
-        if self.tolerance.subsec_nanos() != 0 {
-            return Err(ConfigError::FractionalTolerance { found: self.tolerance });
-        }
+        check_tolerance(self.tolerance)?;
         let millisecond = Duration::from_millis(1);
         // Each may take all of its time before a handler starts, and the answer has to come all the same.
         let claims = self.store_timeout.saturating_mul(P::DEFAULTS.claims);
@@ -267,8 +268,7 @@ impl Settings {
         if found > self.answer_timeout {
             return Err(ConfigError::SlowAdmission { most: self.answer_timeout, found });
         }
-        let bounds: [(&'static str, Duration, RangeInclusive<Duration>); 8] = [
-            ("tolerance", self.tolerance, SECOND..=DAY),
+        let bounds: [(&'static str, Duration, RangeInclusive<Duration>); 7] = [
             ("body_timeout", self.body_timeout, millisecond..=HOUR),
             ("secrets_timeout", self.secrets_timeout, millisecond..=HOUR),
             ("store_timeout", self.store_timeout, millisecond..=HOUR),
@@ -277,15 +277,28 @@ impl Settings {
             ("lease", self.lease, SECOND..=HOUR),
             ("ttl", self.ttl, P::DEFAULTS.least_ttl..=CENTURY),
         ];
-        if let Some((setting, found, range)) = bounds.into_iter().find(|(_, found, range)| !range.contains(found)) {
-            return Err(ConfigError::OutOfRange { setting, least: *range.start(), most: *range.end(), found });
-        }
+        bounds.into_iter().try_for_each(|(setting, found, range)| in_range(setting, found, &range))?;
         // A claim is renewed each third of its lease, and has to be held by then.
         if self.store_timeout > self.lease / 3 * 2 {
             return Err(ConfigError::ShortLease { lease: self.lease, store_timeout: self.store_timeout });
         }
         Ok(())
     }
+}
+
+/// Signatures are judged in whole seconds.
+pub(crate) fn check_tolerance(tolerance: Duration) -> Result<(), ConfigError> {
+    if tolerance.subsec_nanos() != 0 {
+        return Err(ConfigError::FractionalTolerance { found: tolerance });
+    }
+    in_range("tolerance", tolerance, &(SECOND..=DAY))
+}
+
+fn in_range(setting: &'static str, found: Duration, range: &RangeInclusive<Duration>) -> Result<(), ConfigError> {
+    if range.contains(&found) {
+        return Ok(());
+    }
+    Err(ConfigError::OutOfRange { setting, least: *range.start(), most: *range.end(), found })
 }
 
 impl<P: Provider> fmt::Debug for ReceiverBuilder<P> {

@@ -1,8 +1,9 @@
 //! Whether a delivery is genuine: header, secrets, MAC, window, envelope, environment, in this order.
 
+use alloc::sync::Arc;
 use core::fmt;
 
-use super::{Delivery, Receiver, place::Marks};
+use super::{Delivery, Receiver, place::Marks, wait::Silence};
 use crate::{
     dedup::Keys,
     event::Event,
@@ -10,6 +11,7 @@ use crate::{
     log::Line,
     outcome::{Answer, Outcome},
     provider::{Envelope, Environment, Opened, Provider},
+    source::Unavailable,
     verify::{self, Verified},
 };
 
@@ -17,10 +19,15 @@ use crate::{
 const USUAL_SECRETS: usize = 2;
 
 impl<P: Provider> Receiver<P> {
-    /// Header, secrets, MAC, window.
-    pub(super) async fn verify(&self, scope: &str, delivery: &Delivery<'_>) -> Result<Verified, Answer> {
+    /// Header, secrets, MAC, window. With the scope as its secrets spell it, where they do.
+    pub(super) async fn verify(
+        &self,
+        asked: &str,
+        delivery: &Delivery<'_>,
+    ) -> Result<(Verified, Option<Arc<str>>), Answer> {
         let Delivery { headers, body, .. } = delivery;
-        let unverified = || Line { scope, unverified: self.0.provider.glimpse(*headers, body), ..Line::default() };
+        let unverified =
+            || Line { scope: asked, unverified: self.0.provider.glimpse(*headers, body), ..Line::default() };
         let signed = self.0.provider.signed(*headers).map_err(|fault| {
             let outcome = match fault {
                 HeaderFault::Missing => Outcome::MissingHeader,
@@ -30,19 +37,20 @@ impl<P: Provider> Receiver<P> {
             self.conclude(outcome, Line { reason: Some(&fault), ..unverified() })
         })?;
 
-        let found = match self.within(self.0.settings.secrets_timeout, self.0.secrets.secrets(scope)).await {
-            Some(Ok(found)) => found,
-            Some(Err(error)) => {
-                return Err(self.conclude(Outcome::NoSecret, Line { reason: Some(&error), ..unverified() }));
-            }
-            None => {
-                let reason = "the secret source did not answer in time";
-                return Err(self.conclude(Outcome::NoSecret, Line { reason: Some(&reason), ..unverified() }));
-            }
-        };
-        let Some(secrets) = found else {
+        let answer = self.within(self.0.settings.secrets_timeout, || self.0.secrets.secrets(asked)).await;
+        let answer = answer.unwrap_or_else(|silence| {
+            Err(Unavailable::new(match silence {
+                Silence::TimedOut => "the source did not answer in time",
+                Silence::Panicked => "the source panicked",
+            }))
+        });
+        let found =
+            answer.map_err(|error| self.conclude(Outcome::NoSecret, Line { reason: Some(&error), ..unverified() }))?;
+        // An empty scope is a mistake of whoever named it, and nobody's.
+        let Some(secrets) = found.filter(|_| !asked.is_empty()) else {
             verify::decoy(&signed, body, USUAL_SECRETS);
-            let reason = "the scope is unknown to the secret source";
+            let reason =
+                if asked.is_empty() { "the scope is empty" } else { "the secret source does not know the scope" };
             return Err(self.conclude(Outcome::SignatureMismatch, Line { reason: Some(&reason), ..unverified() }));
         };
         let Some(secret) = verify::matching(&secrets, &signed, body) else {
@@ -52,10 +60,17 @@ impl<P: Provider> Receiver<P> {
 
         let skew_seconds = verify::skew(&signed, self.0.clock.now());
         let verified = Verified { secret: secret.shared_label(), skew_seconds };
-        verified
-            .clone()
-            .within(self.0.settings.tolerance)
-            .map_err(|error| self.refuse_genuine(Outcome::OutsideWindow, scope, delivery, &verified, &error))
+        let scope = secrets.scope();
+        match verified.within(self.0.settings.tolerance) {
+            Ok(()) => Ok((verified, scope.cloned())),
+            Err(error) => Err(self.refuse_genuine(
+                Outcome::OutsideWindow,
+                scope.map_or(asked, AsRef::as_ref),
+                delivery,
+                &verified,
+                &error,
+            )),
+        }
     }
 
     /// Envelope and environment.

@@ -4,6 +4,7 @@ mod config;
 mod judge;
 mod place;
 mod report;
+mod running;
 mod settle;
 mod wait;
 
@@ -12,6 +13,7 @@ use core::{fmt, time::Duration};
 
 use bytes::Bytes;
 
+pub(crate) use self::config::check_tolerance;
 use self::{config::Config, place::Sink};
 pub use self::{
     config::{ConfigError, ReceiverBuilder},
@@ -201,10 +203,11 @@ impl<P: Provider> Receiver<P> {
             let unverified = self.0.provider.glimpse(delivery.headers, &delivery.body);
             return Admission::Answer(self.conclude(outcome, Line { scope, unverified, ..Line::default() }));
         }
-        let verified = match self.verify(scope, &delivery).await {
-            Ok(verified) => verified,
+        let (verified, spelled) = match self.verify(scope, &delivery).await {
+            Ok(genuine) => genuine,
             Err(answer) => return Admission::Answer(answer),
         };
+        let scope = spelled.as_deref().unwrap_or(scope);
         let (event, marks) = match self.open(scope, &delivery, verified) {
             Ok(opened) => opened,
             Err(answer) => return Admission::Answer(answer),

@@ -3,9 +3,13 @@
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use super::{Admission, Receiver, Ticket, settle::Claims};
+use super::{
+    Admission, Receiver, Ticket,
+    running::Mark,
+    settle::{Claims, Hold},
+};
 use crate::{
-    dedup::{Claim, Claimed, DedupKey, DedupStore, Fingerprint, StoreError, Token},
+    dedup::{Claim, Claimed, DedupKey, DedupStore, Fingerprint, StoreError},
     event::Event,
     inbox::{Accepted, Inbox, Record},
     log::{self, Chain, Line, cut},
@@ -50,7 +54,7 @@ impl<P: Provider> Receiver<P> {
         let mut claims = Claims::default();
         if let Some(nonce) = &marks.nonce {
             match self.take(store, nonce, fingerprint).await {
-                Ok(token) => claims.nonce = Some((token, self.nonce_ttl(&event))),
+                Ok(mark) => claims.nonce = Some(Hold { mark, ttl: self.nonce_ttl(&event) }),
                 Err(Taken::Conflict) => {
                     return Admission::Answer(self.conclude(Outcome::NonceReused, self.line(&event)));
                 }
@@ -59,19 +63,19 @@ impl<P: Provider> Receiver<P> {
             }
         }
         match self.take(store, &marks.key, fingerprint).await {
-            Ok(token) => {
-                claims.event = Some((token, self.0.settings.ttl));
+            Ok(mark) => {
+                claims.event = Some(Hold { mark, ttl: self.0.settings.ttl });
                 tracing::debug!(
                     target: log::TARGET,
                     event_id = cut(event.id()),
                     event_type = cut(event.event_type()),
                     "the handler starts"
                 );
-                Admission::Process(event.clone(), Ticket { event, claims })
+                Admission::Process(event.clone(), Ticket::new(event, claims))
             }
             Err(taken) => {
                 let answer = self.taken(&event, &taken);
-                let ticket = Ticket { event, claims };
+                let ticket = Ticket::new(event, claims);
                 if (200..300).contains(&answer.status()) {
                     // The nonce is used up as well. Failing that it ends with its lease, and a repeat is a duplicate.
                     let _ = self.commit(&ticket).await;
@@ -84,12 +88,13 @@ impl<P: Provider> Receiver<P> {
         }
     }
 
-    async fn take(&self, store: &dyn DedupStore, key: &DedupKey, fingerprint: Fingerprint) -> Result<Token, Taken> {
-        match self.ask(store.claim(Claim::new(key, fingerprint, self.0.settings.lease))).await {
-            Ok(Claimed::Fresh(token)) => Ok(token),
+    async fn take(&self, store: &dyn DedupStore, key: &DedupKey, fingerprint: Fingerprint) -> Result<Mark, Taken> {
+        let lease = self.0.settings.lease;
+        match self.ask(|| store.claim(Claim::new(key, fingerprint, lease))).await {
+            Ok(Claimed::Fresh(token)) => self.0.running.begin(token).ok_or(Taken::InFlight(lease)),
             Ok(Claimed::Done) => Err(Taken::Done),
             Ok(Claimed::Conflict) => Err(Taken::Conflict),
-            Ok(Claimed::InFlight { remaining }) => Err(Taken::InFlight(remaining)),
+            Ok(Claimed::InFlight { remaining }) => Err(Taken::InFlight(remaining.min(lease))),
             Err(error) => Err(Taken::Unknown(error)),
         }
     }
@@ -117,7 +122,7 @@ impl<P: Provider> Receiver<P> {
             received: self.0.clock.now(),
             ttl: self.0.settings.ttl,
         };
-        match self.ask(inbox.accept(record)).await {
+        match self.ask(|| inbox.accept(record)).await {
             Ok(Accepted::Stored) => self.log(event, Answer::new(Outcome::Stored, self.diagnostics())),
             Ok(Accepted::Duplicate) => self.log(event, Answer::new(Outcome::Duplicate, self.diagnostics())),
             Ok(Accepted::Conflict) => self.conflict(event),

@@ -1,10 +1,14 @@
 //! What becomes of a claim: renewed, committed or released.
 
-use core::{fmt, time::Duration};
+use core::{
+    fmt,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
-use super::{Receiver, place::Sink};
+use super::{Receiver, place::Sink, running::Mark};
 use crate::{
-    dedup::{Held, StoreError, Token},
+    dedup::{Held, StoreError},
     event::Event,
     log::{self, Chain, Line, cut, reason},
     outcome::{Answer, Outcome},
@@ -14,21 +18,35 @@ use crate::{
 /// The claim under which a handler runs. Dropped unsettled, as by a crash, the claim ends with its lease.
 #[must_use = "settle it, or the event stays claimed until the lease ends"]
 pub struct Ticket<P: Provider = Asixto> {
-    pub(super) event: Event<P>,
-    pub(super) claims: Claims,
+    event: Event<P>,
+    claims: Claims,
+    /// Whether the sender has been told that the handler is slow.
+    slow: AtomicBool,
 }
 
-/// What a delivery has claimed, each with how long it is remembered once it is committed.
+impl<P: Provider> Ticket<P> {
+    pub(super) const fn new(event: Event<P>, claims: Claims) -> Self {
+        Self { event, claims, slow: AtomicBool::new(false) }
+    }
+}
+
+/// What a delivery has claimed.
 #[derive(Default)]
 pub(super) struct Claims {
-    pub(super) event: Option<(Token, Duration)>,
-    pub(super) nonce: Option<(Token, Duration)>,
+    pub(super) event: Option<Hold>,
+    pub(super) nonce: Option<Hold>,
 }
 
 impl Claims {
-    fn iter(&self) -> impl Iterator<Item = &(Token, Duration)> {
+    fn iter(&self) -> impl Iterator<Item = &Hold> {
         self.event.iter().chain(&self.nonce)
     }
+}
+
+/// A claim, and how long it is remembered once it is committed.
+pub(super) struct Hold {
+    pub(super) mark: Mark,
+    pub(super) ttl: Duration,
 }
 
 impl<P: Provider> fmt::Debug for Ticket<P> {
@@ -78,20 +96,19 @@ impl<P: Provider> Receiver<P> {
     ///
     /// A store that cannot be reached is logged and no reason to give up: the lease may still hold.
     pub async fn renew(&self, ticket: &Ticket<P>) -> Held {
-        let Sink::Handler(store) = &self.0.sink else { return Held::Lost };
         let mut all = Held::Yes;
-        for (token, _) in ticket.claims.iter() {
-            let held = self.ask(store.extend(token, self.0.settings.lease)).await;
-            self.note(ticket, "renew", &held);
-            if matches!(held, Ok(Held::Lost)) {
+        for hold in ticket.claims.iter() {
+            if matches!(self.take_step(Step::Renew, ticket, hold).await, Ok(Held::Lost)) {
                 all = Held::Lost;
             }
         }
         all
     }
 
-    /// Notes that a claim is not renewed any more, because its handler has run for the whole of its budget.
+    /// Gives up on a handler that has run for the whole of its budget: its claim is not to be renewed any more, and
+    /// once the lease has ended another attempt may run beside it.
     pub fn overdue(&self, ticket: &Ticket<P>) {
+        ticket.claims.iter().for_each(|hold| hold.mark.end());
         tracing::error!(
             target: log::TARGET,
             event_id = cut(ticket.event.id()),
@@ -102,14 +119,25 @@ impl<P: Provider> Receiver<P> {
     }
 
     /// The answer for an event whose handler needs longer than the sender waits. It runs on, and is settled later.
-    pub fn slow(&self, event: &Event<P>) -> Answer {
-        self.log(event, Answer::new(Outcome::HandlerSlow, self.diagnostics()).retry_after(self.0.settings.lease))
+    pub fn slow(&self, ticket: &Ticket<P>) -> Answer {
+        ticket.slow.store(true, Ordering::Relaxed);
+        self.log(
+            &ticket.event,
+            Answer::new(Outcome::HandlerSlow, self.diagnostics()).retry_after(self.0.settings.lease),
+        )
     }
 
-    /// The answer for a delivery that nobody will settle, because a seam of this receiver panicked.
-    pub fn interrupted(&self) -> Answer {
-        let reason = "the delivery's task ended without an answer: a store, source or clock has panicked";
+    /// The answer for a delivery that was broken off by a panic outside of its handler; `reason` is for the log.
+    pub fn interrupted(&self, reason: &str) -> Answer {
         self.conclude(Outcome::HandlerFailed, Line { reason: Some(&reason), ..Line::default() })
+    }
+
+    /// The answer for a delivery whose task is silent past the time for the answer, although nothing that it awaits
+    /// takes that long: it cannot move. If it ever does, it logs and settles as usual.
+    pub fn stuck(&self) -> Answer {
+        let reason =
+            "the delivery's task gives no answer: a store or secret source blocks its thread instead of waiting";
+        self.conclude(Outcome::StoreUnavailable, Line { reason: Some(&reason), ..Line::default() })
     }
 
     /// Commits the claim on a 2xx, releases it on any other status and on a panic.
@@ -133,8 +161,30 @@ impl<P: Provider> Receiver<P> {
         let answer = self.handler_answer(handled);
         let failed = answer.outcome() != Outcome::Processed;
         let reason: Option<&dyn fmt::Display> = if failed { Some(&handled) } else { None };
+        if ticket.slow.load(Ordering::Relaxed) {
+            // The delivery has its outcome: a second one would count it twice.
+            tracing::info!(
+                target: log::TARGET,
+                event_id = cut(ticket.event.id()),
+                event_type = cut(ticket.event.event_type()),
+                handler_outcome = answer.outcome().code(),
+                reason = reason.map(log::reason),
+                "a slow handler has ended"
+            );
+            return answer;
+        }
         Line { provider: P::NAME, status: answer.status(), reason, ..self.line(&ticket.event) }.write(answer.outcome());
         answer
+    }
+
+    /// Notes that a commit is given up: the handler has succeeded, and a repeat of the event will run it again.
+    pub fn uncommitted(&self, ticket: &Ticket<P>) {
+        tracing::error!(
+            target: log::TARGET,
+            event_id = cut(ticket.event.id()),
+            event_type = cut(ticket.event.event_type()),
+            "the store has not taken the commit, and it is not tried again: a repeat of this event will be processed"
+        );
     }
 
     /// Commits a claim whose handler succeeded, see [`Settled::uncommitted`].
@@ -142,12 +192,9 @@ impl<P: Provider> Receiver<P> {
     /// # Errors
     /// Where the store did not take it; it is worth trying again.
     pub async fn commit(&self, ticket: &Ticket<P>) -> Result<Held, StoreError> {
-        let Sink::Handler(store) = &self.0.sink else { return Ok(Held::Lost) };
         let mut all = Held::Yes;
-        for (token, ttl) in ticket.claims.iter() {
-            let held = self.ask(store.commit(token, *ttl)).await;
-            self.note(ticket, "commit", &held);
-            if held? == Held::Lost {
+        for hold in ticket.claims.iter() {
+            if self.take_step(Step::Commit, ticket, hold).await? == Held::Lost {
                 all = Held::Lost;
             }
         }
@@ -159,11 +206,9 @@ impl<P: Provider> Receiver<P> {
     /// # Errors
     /// Where the store did not take it. The claim then ends with its lease.
     pub async fn release(&self, ticket: &Ticket<P>) -> Result<Held, StoreError> {
-        let Sink::Handler(store) = &self.0.sink else { return Ok(Held::Lost) };
         let mut all = Ok(Held::Yes);
-        for (token, _) in ticket.claims.iter() {
-            let held = self.ask(store.release(token)).await;
-            self.note(ticket, "release", &held);
+        for hold in ticket.claims.iter() {
+            let held = self.take_step(Step::Release, ticket, hold).await;
             // The others are released all the same.
             if !matches!(held, Ok(Held::Yes)) {
                 all = held;
@@ -189,9 +234,33 @@ impl<P: Provider> Receiver<P> {
         }
     }
 
-    fn note(&self, ticket: &Ticket<P>, step: &'static str, held: &Result<Held, StoreError>) {
+    /// Takes a step with the newest token of a claim.
+    async fn take_step(&self, step: Step, ticket: &Ticket<P>, hold: &Hold) -> Result<Held, StoreError> {
+        let Sink::Handler(store) = &self.0.sink else { return Ok(Held::Lost) };
+        if matches!(step, Step::Release) {
+            // The handler has ended: whoever claims the event from now on runs it.
+            hold.mark.end();
+        }
+        let held = loop {
+            let token = hold.mark.token();
+            let held = self
+                .ask(|| match step {
+                    Step::Renew => store.extend(&token, self.0.settings.lease),
+                    Step::Commit => store.commit(&token, hold.ttl),
+                    Step::Release => store.release(&token),
+                })
+                .await;
+            // Meanwhile a copy of the event may have claimed it anew, on behalf of this run.
+            if !matches!(held, Ok(Held::Lost)) || hold.mark.token() == token {
+                break held;
+            }
+        };
+        if matches!((step, &held), (Step::Commit, Ok(_))) {
+            hold.mark.end();
+        }
         let event_id = cut(ticket.event.id());
-        match held {
+        let step = step.name();
+        match &held {
             Ok(Held::Yes) => {}
             Ok(Held::Lost) => tracing::warn!(
                 target: log::TARGET,
@@ -202,6 +271,25 @@ impl<P: Provider> Receiver<P> {
             Err(error) => {
                 tracing::error!(target: log::TARGET, event_id, step, reason = reason(&Chain(error)), "store failed")
             }
+        }
+        held
+    }
+}
+
+/// What a store is asked about a claim.
+#[derive(Clone, Copy)]
+enum Step {
+    Renew,
+    Commit,
+    Release,
+}
+
+impl Step {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Renew => "renew",
+            Self::Commit => "commit",
+            Self::Release => "release",
         }
     }
 }

@@ -64,8 +64,8 @@ pub(crate) fn play(outcome: Outcome, configure: impl FnOnce(ReceiverBuilder) -> 
         Outcome::HandlerFailed => settle(&receiver(with(FakeStore::fresh().release(Says::This(Held::Yes)))), 422).0,
         Outcome::HandlerSlow => {
             let receiver = receiver(with(FakeStore::fresh()));
-            let (event, _) = processed(deliver(&receiver, body));
-            receiver.slow(&event)
+            let (_, ticket) = processed(deliver(&receiver, body));
+            receiver.slow(&ticket)
         }
         unknown => panic!("no scene ends in {unknown}"),
     }

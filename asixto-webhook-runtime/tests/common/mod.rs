@@ -119,6 +119,7 @@ pub(crate) const PROCESSED: (Outcome, u16, Option<u16>) = (Outcome::Processed, 2
 pub(crate) const PANICKED: (Outcome, u16, Option<u16>) = (Outcome::HandlerFailed, 500, None);
 pub(crate) const SLOW: (Outcome, u16, Option<u16>) = (Outcome::HandlerSlow, 503, None);
 pub(crate) const IN_FLIGHT: (Outcome, u16, Option<u16>) = (Outcome::InFlight, 503, None);
+pub(crate) const STORE_UNAVAILABLE: (Outcome, u16, Option<u16>) = (Outcome::StoreUnavailable, 503, None);
 pub(crate) const DUPLICATE: (Outcome, u16, Option<u16>) = (Outcome::Duplicate, 200, None);
 
 /// An answer's headers, in a form that is easy to compare.
