@@ -166,6 +166,8 @@ pub(crate) fn decoy(signed: &Signed<'_>, body: &[u8], secrets: usize) {
 
 /// Whether the MAC is among the offered ones: all are compared, so that the place of a match takes no time.
 fn offered(signed: &Signed<'_>, mac: Keyed, first: Option<u8>) -> bool {
+    #[cfg(test)]
+    tests::COMPARED.with(|count| count.set(count.get() + 1));
     let tag = mac.finish(signed.candidates.encoding());
     let found = signed.candidates.texts().fold(Choice::from(0), |found, text| found | tag.matches(text));
     bool::from(found) && (signed.body_begins.is_none() || signed.body_begins == first)
@@ -244,3 +246,55 @@ impl fmt::Display for VerifyError {
 }
 
 impl core::error::Error for VerifyError {}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use core::cell::Cell;
+
+    use super::*;
+    use crate::{Admission, Bytes, Delivery, NoDedup, Outcome, Receiver, lookup, sign};
+
+    std::thread_local! {
+        /// MACs compared on this thread.
+        pub(super) static COMPARED: Cell<usize> = const { Cell::new(0) };
+    }
+
+    fn secrets(count: usize) -> SecretSet {
+        SecretSet::from_issued((0..count).map(|at| format!("whsec_secret{at}"))).unwrap()
+    }
+
+    /// How many MACs a delivery costs that is signed with another secret, for a scope with so many secrets.
+    fn cost(known: Option<usize>) -> usize {
+        let source = lookup(move |_| core::future::ready(Ok(known.map(secrets))));
+        let receiver = Receiver::builder().secrets(source).dedup(NoDedup).build().unwrap();
+        let forger = SecretSet::from_issued(["whsec_forger"]).unwrap();
+        let headers = [("asixto-signature", sign(&forger, UnixTime::from_secs(1), b"{}"))];
+        COMPARED.set(0);
+        let admission = pollster::block_on(receiver.admit(Delivery::new("POST", &headers, Bytes::from("{}"))));
+        assert!(matches!(admission, Admission::Answer(answer) if answer.outcome() == Outcome::SignatureMismatch));
+        COMPARED.get()
+    }
+
+    /// D1, D2: the time of a refusal does not tell whether a scope exists, nor whether its secret is being rotated.
+    #[test]
+    fn a_forgery_costs_the_same_everywhere() {
+        assert_eq!([None, Some(1), Some(2)].map(cost), [2; 3]);
+        assert_eq!(cost(Some(3)), 3);
+    }
+
+    /// B5: one MAC a secret, however many signatures came.
+    #[test]
+    fn one_mac_a_secret() {
+        let (at, body) = (UnixTime::from_secs(1_787_923_200), b"{}");
+        let header = sign(&secrets(1), at, body);
+        let many = format!("{header}{}", format!(",v1={:064}", 0).repeat(100));
+        for known in 1..=3 {
+            COMPARED.set(0);
+            let forged =
+                Verifier::new(SecretSet::from_issued(["whsec_a", "whsec_b", "whsec_c"].iter().take(known)).unwrap());
+            assert!(forged.verify(&[("asixto-signature", &many)], body, at).is_err());
+            assert_eq!(COMPARED.get(), known);
+        }
+    }
+}
