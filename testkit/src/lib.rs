@@ -10,8 +10,9 @@ use std::{
 };
 
 use tracing::{
-    Event, Level, Subscriber,
+    Event, Level, Metadata, Subscriber,
     field::{Field, Visit},
+    span::{Attributes, Id, Record},
 };
 use tracing_subscriber::{
     Layer,
@@ -19,11 +20,13 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-/// One event.
+/// One event, or the beginning of a span.
 #[derive(Debug, Clone)]
 pub struct Line {
     /// Its level.
     pub level: Level,
+    /// Where it comes from.
+    pub target: String,
     /// The innermost span that it stands in.
     pub span: Option<&'static str>,
     /// Its fields by name, the message among them.
@@ -41,6 +44,12 @@ impl Line {
     #[must_use]
     pub fn message(&self) -> &str {
         self.field("message").unwrap_or_default()
+    }
+
+    /// Whether this is the line of which every delivery has one.
+    #[must_use]
+    pub fn is_delivery(&self) -> bool {
+        self.message() == "webhook delivery"
     }
 }
 
@@ -86,7 +95,7 @@ impl Log {
     #[must_use]
     #[track_caller]
     pub fn delivery(&self) -> Line {
-        let lines: Vec<_> = self.lines().into_iter().filter(|line| line.field("outcome").is_some()).collect();
+        let lines: Vec<_> = self.lines().into_iter().filter(Line::is_delivery).collect();
         match &lines[..] {
             [line] => line.clone(),
             _ => panic!("not exactly one line of a delivery: {lines:#?}"),
@@ -104,12 +113,25 @@ struct ToThread;
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ToThread {
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
-        let mut fields = Fields::default();
-        event.record(&mut fields);
-        let span = context.event_span(event).map(|span| span.name());
-        let line = Line { level: *event.metadata().level(), span, fields: fields.0 };
-        LINES.with_borrow_mut(|lines| lines.push(line));
+        keep(event.metadata(), context.event_span(event).map(|span| span.name()), |fields| event.record(fields));
     }
+
+    fn on_new_span(&self, span: &Attributes<'_>, _: &Id, _: Context<'_, S>) {
+        keep(span.metadata(), Some(span.metadata().name()), |fields| span.record(fields));
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
+        if let Some(span) = context.span(id) {
+            keep(span.metadata(), Some(span.name()), |fields| values.record(fields));
+        }
+    }
+}
+
+fn keep(metadata: &Metadata<'_>, span: Option<&'static str>, record: impl FnOnce(&mut Fields)) {
+    let mut fields = Fields::default();
+    record(&mut fields);
+    let line = Line { level: *metadata.level(), target: metadata.target().into(), span, fields: fields.0 };
+    LINES.with_borrow_mut(|lines| lines.push(line));
 }
 
 #[derive(Default)]
