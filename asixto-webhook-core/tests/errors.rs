@@ -213,6 +213,8 @@ fn envelope_faults() {
     let cloudevents = CloudEvents::new("Acme-Signature").unwrap();
     faults.push(testing::event_of(&cloudevents, "t", &headers, r#"{"specversion":"0.3"}"#).unwrap_err());
     faults.push(testing::event_of(&Agent::new(|_| Err(Unidentified)), "t", &headers, "{}").unwrap_err());
+    // What a sender of the user's own says.
+    faults.push(EnvelopeFault::WrongShape { expected: "an order" });
     assert_complete("provider/mod.rs", "EnvelopeFault", &faults);
     assert_snapshot!(sentences(faults), @r"
     expected the body to be a JSON object, found bytes that are not JSON
@@ -240,6 +242,7 @@ fn envelope_faults() {
     expected `type` to be a string, found an integer that is not
     expected `specversion` to be `1.0`, found a string that is not
     expected a key of the event in the body, found none
+    expected the body to be an order, found another shape
     ");
 }
 

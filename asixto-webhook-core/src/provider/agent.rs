@@ -12,7 +12,6 @@ use core::{fmt, time::Duration};
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
-use zeroize::Zeroizing;
 
 use super::{Defaults, Envelope, EnvelopeFault, Message, Opened, Provider};
 use crate::{
@@ -20,7 +19,7 @@ use crate::{
     event::Event,
     headers::{HeaderFault, Headers, Malformed},
     mac::Encoding,
-    secret::{SecretError, SecretSet},
+    secret::SecretSet,
     signature::{Candidates, Signed, decimal, is_field_text},
 };
 
@@ -116,19 +115,13 @@ impl Provider for Agent {
 
     const DEFAULTS: Defaults = Defaults {
         body_limit: 256 * 1024,
-        tolerance: Duration::from_secs(300),
         // A terminal action is never applied twice, however late its repeat.
         least_ttl: Duration::from_secs(30 * 24 * 60 * 60),
         claims: 2,
         // Less than elsewhere, since two claims have to fit in.
         body_timeout: Duration::from_secs(3),
-        answer_timeout: Duration::from_secs(9),
-        patience: Duration::from_secs(10),
+        ..Defaults::COMMON
     };
-
-    fn key(issued: &str) -> Result<Zeroizing<Vec<u8>>, SecretError> {
-        Ok(Zeroizing::new(issued.as_bytes().to_vec()))
-    }
 
     fn signed<'h>(&self, headers: Headers<'h>) -> Result<Signed<'h>, HeaderFault> {
         let (seconds, nonce, signature) = (headers.one(TIMESTAMP)?, nonce(headers)?, headers.one(SIGNATURE)?);

@@ -8,11 +8,10 @@ use alloc::{
     vec,
     vec::Vec,
 };
-use core::{fmt, time::Duration};
+use core::fmt;
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
-use zeroize::Zeroizing;
 
 use super::{Defaults, Envelope, EnvelopeFault, Glimpse, Message, Opened, Provider, timestamped};
 use crate::{
@@ -20,7 +19,7 @@ use crate::{
     event::Event,
     headers::{HeaderFault, Headers},
     json::{self, Fields, JsonKind},
-    secret::{SecretError, SecretSet},
+    secret::SecretSet,
     signature::{Signed, decimal},
 };
 
@@ -78,18 +77,8 @@ impl Provider for CloudEvents {
     const DEFAULTS: Defaults = Defaults {
         // The specification asks consumers to take 64 KiB at least, and senders often send more.
         body_limit: 256 * 1024,
-        tolerance: Duration::from_secs(300),
-        // The pattern's senders retry for days.
-        least_ttl: Duration::from_secs(7 * 24 * 60 * 60),
-        claims: 1,
-        body_timeout: Duration::from_secs(5),
-        answer_timeout: Duration::from_secs(9),
-        patience: Duration::from_secs(10),
+        ..Defaults::COMMON
     };
-
-    fn key(issued: &str) -> Result<Zeroizing<Vec<u8>>, SecretError> {
-        Ok(Zeroizing::new(issued.as_bytes().to_vec()))
-    }
 
     fn signed<'h>(&self, headers: Headers<'h>) -> Result<Signed<'h>, HeaderFault> {
         timestamped::parse(headers.one(&self.signature)?).map_err(HeaderFault::Malformed)

@@ -11,7 +11,9 @@ use alloc::{borrow::Cow, string::String, vec::Vec};
 use core::{fmt, time::Duration};
 
 use bytes::Bytes;
-use zeroize::Zeroizing;
+/// What keeps a key, and wipes it: see [`Provider::key`].
+#[doc(no_inline)]
+pub use zeroize::Zeroizing;
 
 pub use agent::{Agent, AgentEnvelope, Identity, Unidentified};
 pub use asixto::*;
@@ -42,13 +44,15 @@ pub trait Provider: fmt::Debug + Clone + Send + Sync + 'static {
     /// The figures of this sender's contract.
     const DEFAULTS: Defaults;
 
-    /// The MAC key behind a secret's text.
+    /// The MAC key behind a secret's text: the text itself, unless a sender says otherwise.
     ///
     /// Empty, padded and quoted texts never get here.
     ///
     /// # Errors
     /// Where the text cannot be one of this sender's secrets.
-    fn key(issued: &str) -> Result<Zeroizing<Vec<u8>>, SecretError>;
+    fn key(issued: &str) -> Result<Zeroizing<Vec<u8>>, SecretError> {
+        Ok(Zeroizing::new(issued.as_bytes().to_vec()))
+    }
 
     /// Reads the signature headers, without allocating.
     ///
@@ -134,6 +138,26 @@ pub struct Defaults {
     pub patience: Duration,
 }
 
+impl Defaults {
+    /// What most senders can live with, for those whose contract is silent: 1 MiB, 300 s either way, ids for 7 days,
+    /// and 10 seconds of patience, of which the body may take 5.
+    ///
+    /// ```
+    /// use asixto_webhook_core::provider::Defaults;
+    ///
+    /// const DEFAULTS: Defaults = Defaults { body_limit: 64 * 1024, ..Defaults::COMMON };
+    /// ```
+    pub const COMMON: Self = Self {
+        body_limit: 1024 * 1024,
+        tolerance: Duration::from_secs(300),
+        least_ttl: Duration::from_secs(7 * 24 * 60 * 60),
+        claims: 1,
+        body_timeout: Duration::from_secs(5),
+        answer_timeout: Duration::from_secs(9),
+        patience: Duration::from_secs(10),
+    };
+}
+
 /// A message to sign.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
@@ -197,6 +221,11 @@ pub enum EnvelopeFault {
     },
     /// The user's function found no key of the event.
     Unidentified,
+    /// The body is JSON, but not of the sender's shape.
+    WrongShape {
+        /// The shape.
+        expected: &'static str,
+    },
     /// A field is not what the contract says.
     WrongField {
         /// Its name.
@@ -217,6 +246,7 @@ impl fmt::Display for EnvelopeFault {
                 f.write_str("expected each top-level field of the envelope once, found one of them twice")
             }
             Self::Unidentified => f.write_str("expected a key of the event in the body, found none"),
+            Self::WrongShape { expected } => write!(f, "expected the body to be {expected}, found another shape"),
             Self::MissingField { field } => write!(f, "expected a field `{field}` in the envelope, found none"),
             Self::WrongField { field, expected, found } if matches!(found, JsonKind::String | JsonKind::Integer) => {
                 write!(f, "expected `{field}` to be {expected}, found {found} that is not")

@@ -47,14 +47,11 @@ impl Provider for StandardWebhooks {
     const NAME: &'static str = "standard";
 
     const DEFAULTS: Defaults = Defaults {
-        // The specification sets no limit, and recommends far less.
-        body_limit: 1024 * 1024,
-        tolerance: Duration::from_secs(300),
+        // For a body the specification sets no limit, and recommends far less than the common one.
         least_ttl: Duration::from_secs(30 * 24 * 60 * 60),
-        claims: 1,
-        body_timeout: Duration::from_secs(5),
         answer_timeout: Duration::from_secs(14),
         patience: Duration::from_secs(15),
+        ..Defaults::COMMON
     };
 
     fn key(issued: &str) -> Result<Zeroizing<Vec<u8>>, SecretError> {
