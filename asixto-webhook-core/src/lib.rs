@@ -36,6 +36,8 @@ extern crate std;
 
 mod dedup;
 mod event;
+#[cfg(feature = "explain")]
+pub mod explain;
 mod headers;
 mod inbox;
 mod json;

@@ -73,6 +73,12 @@ impl<P: Provider> Secret<P> {
         mac.finish(encoding).into_text()
     }
 
+    /// A secret that no text stands for, to see what a provider makes of any.
+    #[cfg(feature = "explain")]
+    pub(crate) fn of_key(key: &[u8]) -> Self {
+        Self { label: "".into(), mac: Keyed::new(key), provider: PhantomData }
+    }
+
     pub(crate) fn shared_label(&self) -> Arc<str> {
         Arc::clone(&self.label)
     }
@@ -88,14 +94,14 @@ impl<P: Provider> Secret<P> {
 }
 
 /// Whether a label gives away a part of the secret that is worth having.
-fn shows(label: &str, issued: &str) -> bool {
+pub(crate) fn shows(label: &str, issued: &str) -> bool {
     const PART: usize = 8;
     let secret = issued.as_bytes();
     label.as_bytes().windows(secret.len().min(PART)).any(|part| secret.windows(part.len()).any(|known| known == part))
 }
 
 /// What no provider's secret looks like.
-fn check_text(issued: &str) -> Result<(), SecretError> {
+pub(crate) fn check_text(issued: &str) -> Result<(), SecretError> {
     const QUOTES: [char; 3] = ['"', '\'', '`'];
     if issued.is_empty() {
         Err(SecretError::Empty)

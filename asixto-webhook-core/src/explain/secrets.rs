@@ -1,0 +1,251 @@
+//! What the key may be instead of the one behind a text as it is. A row is a slip in how the text got here, or a mistake
+//! of the signer's; its `read` gives the keys that it leads to.
+
+use alloc::{format, sync::Arc, vec, vec::Vec};
+
+use zeroize::Zeroizing;
+
+use super::{encodings, report::Row, senders::Scheme};
+use crate::{
+    mac::Keyed,
+    provider::Provider,
+    secret::{self, SecretError},
+};
+
+/// A longer text is no secret, in bytes.
+const MOST_TEXT: usize = 4096;
+
+/// How many keys are tried, all texts together.
+const MOST_KEYS: usize = 64;
+
+/// A secret's text as its user has it.
+pub(super) struct Text<'a> {
+    pub(super) label: Arc<str>,
+    pub(super) text: &'a str,
+    /// Whether the receiver takes it, or only knows of it.
+    pub(super) is_valid: bool,
+}
+
+/// A key that may have signed.
+pub(super) struct Key {
+    pub(super) label: Arc<str>,
+    /// Why it may be the one; `None` for the key of a valid text.
+    pub(super) cause: Option<&'static Row>,
+    /// The sender whose keys are made like this, by its place among the schemes.
+    pub(super) scheme: usize,
+    pub(super) mac: Keyed,
+}
+
+type Bytes = Zeroizing<Vec<u8>>;
+
+/// Every key that the texts lead to, those of valid texts first, none of them twice.
+pub(super) fn keys<P: Provider>(texts: &[Text<'_>], schemes: &[&dyn Scheme]) -> Vec<Key> {
+    let mut found: Vec<(Bytes, Key)> = Vec::new();
+    let mut add = |text: &Text<'_>, cause, scheme, bytes: Bytes| {
+        let is_new = found.iter().all(|(other, key)| *other != bytes || key.scheme != scheme);
+        if is_new && found.len() < MOST_KEYS {
+            let key = Key { label: Arc::clone(&text.label), cause, scheme, mac: Keyed::new(&bytes) };
+            found.push((bytes, key));
+        }
+    };
+    let texts = || texts.iter().filter(|text| text.text.len() <= MOST_TEXT);
+    let valid = || texts().filter(|text| text.is_valid);
+    for text in valid() {
+        if let Ok(bytes) = issued::<P>(text.text) {
+            add(text, None, 0, bytes);
+        }
+    }
+    for text in texts().filter(|text| !text.is_valid) {
+        // How it came here is of no interest.
+        if let Ok(bytes) = issued::<P>(unquoted(text.text)) {
+            add(text, Some(&ELSEWHERE), 0, bytes);
+        }
+    }
+    for text in valid() {
+        for (row, read) in ROWS {
+            for bytes in read(&Clue { text: text.text, prefix: prefix::<P>(), issued: issued::<P> }) {
+                add(text, Some(row), 0, bytes);
+            }
+        }
+    }
+    for (place, scheme) in schemes.iter().enumerate().skip(1) {
+        for text in texts() {
+            let as_text = || Zeroizing::new(text.text.as_bytes().to_vec());
+            let decoded = encodings::base64(text.text.as_bytes()).map(Zeroizing::new);
+            for bytes in [Some(scheme.key(text.text).unwrap_or_else(as_text)), decoded].into_iter().flatten() {
+                add(text, None, place, bytes);
+            }
+        }
+    }
+    found.into_iter().map(|(_, key)| key).collect()
+}
+
+/// The key of a text that the provider takes as it is, or why it does not.
+pub(super) fn issued<P: Provider>(text: &str) -> Result<Bytes, SecretError> {
+    secret::check_text(text).and_then(|()| P::key(text))
+}
+
+/// What the provider's secrets begin with.
+fn prefix<P: Provider>() -> &'static str {
+    match P::key("-") {
+        Err(SecretError::WrongPrefix { expected }) => expected,
+        _ => "",
+    }
+}
+
+/// A text and what is known of secrets in general.
+pub(super) struct Clue<'a> {
+    text: &'a str,
+    prefix: &'static str,
+    issued: fn(&str) -> Result<Bytes, SecretError>,
+}
+
+impl<'a> Clue<'a> {
+    fn issued(&self, text: impl AsRef<str>) -> Vec<Bytes> {
+        (self.issued)(text.as_ref()).into_iter().collect()
+    }
+
+    /// What stands behind the prefix, or all of it.
+    fn rest(&self) -> &'a str {
+        self.text.strip_prefix(self.prefix).unwrap_or(self.text)
+    }
+}
+
+type Read = fn(&Clue<'_>) -> Vec<Bytes>;
+
+pub(super) static ELSEWHERE: Row = Row {
+    code: "secret_of_elsewhere",
+    seen: "from elsewhere, which this receiver does not take",
+    fix: "give the receiver the secret of the endpoint and environment that it receives from",
+};
+
+pub(super) static ROWS: &[(Row, Read)] = &[
+    (
+        Row {
+            code: "secret_padded",
+            seen: "without the white space at the ends of the secret's text",
+            fix: "trim the secret where it is read: files end with a line, and so does much that is pasted",
+        },
+        |clue| clue.issued(trimmed(clue.text)),
+    ),
+    (
+        Row {
+            code: "secret_quoted",
+            seen: "without the quotes around the secret's text",
+            fix: "remove the quotes: not everything that reads a variable or an `.env` file takes them away",
+        },
+        |clue| clue.issued(unquoted(clue.text)),
+    ),
+    (
+        Row {
+            code: "secret_with_its_name",
+            seen: "without the name of a variable before the secret's text",
+            fix: "use what stands behind the `=` alone",
+        },
+        |clue| {
+            let text = trimmed(clue.text);
+            let text = text.strip_prefix("export ").unwrap_or(text);
+            let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            let value = text.split_once('=').filter(|(name, _)| is_name(name.trim_end()));
+            value.map(|(_, value)| clue.issued(unquoted(value))).unwrap_or_default()
+        },
+    ),
+    (
+        Row {
+            code: "secret_with_bearer",
+            seen: "without the word `Bearer` before the secret's text",
+            fix: "use what stands behind `Bearer` alone: a signing secret is no access token",
+        },
+        |clue| clue.text.strip_prefix("Bearer ").map(|rest| clue.issued(rest)).unwrap_or_default(),
+    ),
+    (
+        Row {
+            code: "secret_prefix_lost",
+            seen: "with the prefix put before the secret's text",
+            fix: "use the secret exactly as issued, prefix included",
+        },
+        |clue| clue.issued(&*Zeroizing::new(format!("{}{}", clue.prefix, trimmed(clue.text)))),
+    ),
+    (
+        Row {
+            code: "secret_prefix_doubled",
+            seen: "with the prefix of the secret's text once instead of twice",
+            fix: "use the secret exactly as issued: it has its prefix already",
+        },
+        |clue| if clue.prefix.is_empty() { vec![] } else { clue.issued(clue.rest()) },
+    ),
+    (
+        Row {
+            code: "secret_several",
+            seen: "with one of several secrets in the secret's text",
+            fix: "give each secret by itself, under a label of its own",
+        },
+        |clue| {
+            let between = |char: char| char.is_whitespace() || matches!(char, ',' | ';' | '|');
+            let parts = clue.text.split(between).filter(|part| !part.is_empty()).take(8);
+            parts.flat_map(|part| clue.issued(unquoted(part))).collect()
+        },
+    ),
+    (
+        Row {
+            code: "signer_had_no_secret",
+            seen: "with an empty key in the place of the secret",
+            fix: "give the signer its secret: it signs with an empty one, which anyone can do",
+        },
+        // First, so that an empty text leads here as well.
+        |_| vec![key(b"")],
+    ),
+    (
+        Row {
+            code: "signer_padded_secret",
+            seen: "with a line end behind the secret's text",
+            fix: "trim the secret at the signer: its key is the text with a line end",
+        },
+        |clue| [&b"\n"[..], b"\r\n"].map(|end| Zeroizing::new([trimmed(clue.text).as_bytes(), end].concat())).into(),
+    ),
+    (
+        Row {
+            code: "signer_decoded_secret",
+            seen: "with the secret's text behind the prefix decoded from base64",
+            fix: "have the signer use the secret's whole text as the key: this sender's secrets are not decoded",
+        },
+        |clue| encodings::base64(clue.rest().as_bytes()).map(Zeroizing::new).into_iter().collect(),
+    ),
+    (
+        Row {
+            code: "signer_dropped_prefix",
+            seen: "without the prefix of the secret's text",
+            fix: "have the signer use the secret's whole text as the key, prefix included",
+        },
+        |clue| if clue.rest() == clue.text { vec![] } else { vec![key(clue.rest().as_bytes())] },
+    ),
+    (
+        Row {
+            code: "signer_decoded_hex",
+            seen: "with the secret's text behind the prefix decoded from hexadecimal",
+            fix: "have the signer use the secret's whole text as the key: this sender's secrets are not decoded",
+        },
+        |clue| encodings::hex(clue.rest().as_bytes()).map(Zeroizing::new).into_iter().collect(),
+    ),
+    (
+        Row {
+            code: "signer_used_text",
+            seen: "with the secret's whole text as the key",
+            fix: "have the signer make the key as this sender's documentation says, and not of the whole text",
+        },
+        |clue| vec![key(clue.text.as_bytes())],
+    ),
+];
+
+fn key(bytes: &[u8]) -> Bytes {
+    Zeroizing::new(bytes.to_vec())
+}
+
+/// Without what is not seen at the ends of a text.
+fn trimmed(text: &str) -> &str {
+    text.trim_matches(|char: char| char.is_whitespace() || char.is_control() || matches!(char, '\u{feff}' | '\u{200b}'))
+}
+
+fn unquoted(text: &str) -> &str {
+    trimmed(text).trim_matches(['"', '\'', '`', '“', '”', '‘', '’'])
+}
