@@ -1,5 +1,6 @@
 //! Layer and extractor take every provider: a round trip over a real socket for each, HTTP/1.1 and HTTP/2.
-#![cfg(all(test, feature = "memory"))]
+#![cfg(test)]
+#![cfg(feature = "memory")]
 
 use std::{
     net::SocketAddr,

@@ -6,7 +6,7 @@ use core::{fmt, hint::black_box};
 use base64ct::{Base64, Encoding as _};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
-use subtle::{Choice, ConstantTimeEq};
+use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 /// How a sender writes a MAC as text.
@@ -30,20 +30,24 @@ impl Keyed {
     }
 
     /// A MAC over `prefix`, ready for the body.
+    #[inline]
     pub(crate) fn begin(&self, prefix: &[&[u8]]) -> Self {
         let mut running = self.clone();
-        for part in prefix {
+        for part in prefix.iter().filter(|part| !part.is_empty()) {
             running.update(part);
         }
         running
     }
 
+    #[inline]
     pub(crate) fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
+    #[inline]
     pub(crate) fn finish(self, encoding: Encoding) -> Tag {
-        Tag::encode(&Zeroizing::new(self.0.finalize().into_bytes().into()), encoding)
+        // Encoded where it stands: it is wiped there.
+        Tag::encode(self.0.finalize().as_bytes(), encoding)
     }
 }
 
@@ -53,64 +57,90 @@ impl fmt::Debug for Keyed {
     }
 }
 
-/// The longest text of a MAC in any [`Encoding`].
-const LONGEST: usize = 64;
+/// The longest text of a MAC in any [`Encoding`], in words.
+const LONGEST: usize = HEX;
+const HEX: usize = 64 / 4;
+const BASE64: usize = 44 / 4;
 
 /// The text of a valid MAC: as secret as the key for the message at hand.
+///
+/// It is kept in words of four characters, so that it is written, compared and wiped by the word: a header may carry
+/// a hundred candidates.
 pub(crate) struct Tag {
-    text: Zeroizing<[u8; LONGEST]>,
-    length: usize,
+    text: Zeroizing<[u32; LONGEST]>,
+    encoding: Encoding,
 }
 
 impl Tag {
-    fn encode(mac: &[u8; 32], encoding: Encoding) -> Self {
+    fn encode(mac: &[u8], encoding: Encoding) -> Self {
         let mut text = Zeroizing::new([0; LONGEST]);
-        let length = match encoding {
+        match encoding {
             Encoding::HexLower => {
-                for (byte, digits) in mac.iter().zip(text.chunks_exact_mut(2)) {
-                    digits.copy_from_slice(&[hex_digit(byte >> 4), hex_digit(byte & 0xf)]);
+                let (pairs, _) = mac.as_chunks();
+                for (word, pair) in text.iter_mut().zip(pairs) {
+                    *word = hex(*pair);
                 }
-                64
             }
             Encoding::Base64 => {
+                let mut bytes = Zeroizing::new([0; BASE64 * 4]);
                 // In constant time, as the hexadecimal above. The buffer is large enough.
-                Base64::encode(mac, text.as_mut_slice()).map_or(0, str::len)
+                let _ = Base64::encode(mac, bytes.as_mut_slice());
+                let (chunks, _) = bytes.as_chunks();
+                for (word, chunk) in text.iter_mut().zip(chunks) {
+                    *word = u32::from_le_bytes(*chunk);
+                }
             }
-        };
-        Self { text, length }
-    }
-
-    fn as_slice(&self) -> &[u8] {
-        self.text.get(..self.length).unwrap_or_default()
-    }
-
-    /// Whether `candidate` is this text. Its length is public, its content is compared in constant time:
-    /// word by word, since a header may carry a hundred candidates.
-    pub(crate) fn matches(&self, candidate: &[u8]) -> Choice {
-        let expected = self.as_slice();
-        if candidate.len() != expected.len() {
-            return Choice::from(0);
         }
-        // Both lengths are a multiple of four.
-        let (expected, _) = expected.as_chunks::<4>();
-        let (candidate, _) = candidate.as_chunks::<4>();
-        let difference = expected
-            .iter()
-            .zip(candidate)
-            .fold(0, |sum, (a, b)| sum | (u32::from_ne_bytes(*a) ^ u32::from_ne_bytes(*b)));
-        black_box(difference).ct_eq(&0)
+        Self { text, encoding }
+    }
+
+    /// Whether one of `candidates` is this text. All are compared, each in constant time but for its length, which is
+    /// public: neither the place of a match nor that of a difference takes time.
+    #[inline]
+    pub(crate) fn is_among<'c, C: Iterator<Item = &'c [u8]>>(&self, candidates: C) -> bool {
+        let differences = candidates.map(|candidate| match self.encoding {
+            Encoding::HexLower => self.difference::<HEX>(candidate),
+            Encoding::Base64 => self.difference::<BASE64>(candidate),
+        });
+        // 1 for a difference of 0, in arithmetic that has no branch; hidden, so that the compiler makes none of it.
+        let is_zero = |difference: u32| !(difference | difference.wrapping_neg()) >> 31;
+        differences.fold(0, |found, difference| found | is_zero(black_box(difference))).ct_eq(&1).into()
+    }
+
+    /// Whether `candidate` is this text.
+    pub(crate) fn matches(&self, candidate: &[u8]) -> bool {
+        self.is_among(core::iter::once(candidate))
+    }
+
+    fn difference<const WORDS: usize>(&self, candidate: &[u8]) -> u32 {
+        let (words, rest) = candidate.as_chunks::<4>();
+        match (self.text.first_chunk::<WORDS>(), <&[[u8; 4]; WORDS]>::try_from(words)) {
+            (Some(expected), Ok(found)) if rest.is_empty() => {
+                expected.iter().zip(found).fold(0, |sum, (a, b)| sum | (a ^ u32::from_le_bytes(*b)))
+            }
+            _ => 1,
+        }
     }
 
     /// The text, for a sender.
     pub(crate) fn into_text(self) -> String {
-        self.as_slice().iter().copied().map(char::from).collect()
+        let words = match self.encoding {
+            Encoding::HexLower => HEX,
+            Encoding::Base64 => BASE64,
+        };
+        self.text.iter().take(words).flat_map(|word| word.to_le_bytes()).map(char::from).collect()
     }
 }
 
-/// Without a table: a look-up would leave the MAC in the timing of the cache.
-const fn hex_digit(nibble: u8) -> u8 {
-    let letter = (9_u8.wrapping_sub(nibble)) >> 7;
-    b'0' + nibble + letter * (b'a' - b'0' - 10)
+/// The four digits of two bytes, the first one lowest. Without a table: a look-up would leave the MAC in the timing of
+/// the cache.
+const fn hex([first, second]: [u8; 2]) -> u32 {
+    let bytes = first as u32 | (second as u32) << 16;
+    let digits = ((bytes >> 4) & 0x000f_000f) | ((bytes & 0x000f_000f) << 8);
+    let letters = ((digits + 0x0606_0606) >> 4) & 0x0101_0101;
+    // What lies between '9' and 'a' is 39: for each letter, without a multiplication.
+    let gap = (letters << 5) | (letters << 2) | (letters << 1) | letters;
+    digits + 0x3030_3030 + gap
 }
 
 #[cfg(test)]
@@ -145,14 +175,18 @@ mod tests {
     /// B4: every single wrong character is seen, wherever it stands.
     #[test]
     fn one_wrong_character() {
-        let tag = Keyed::new(b"key").begin(&[]).finish(Encoding::HexLower);
-        let text = Keyed::new(b"key").begin(&[]).finish(Encoding::HexLower).into_text().into_bytes();
-        assert!(bool::from(tag.matches(&text)));
-        for at in 0..text.len() {
-            let mut wrong = text.clone();
-            wrong[at] ^= 1;
-            assert!(!bool::from(tag.matches(&wrong)), "character {at}");
-            assert!(!bool::from(tag.matches(&text[..at])), "length {at}");
+        for encoding in [Encoding::HexLower, Encoding::Base64] {
+            let tag = || Keyed::new(b"key").begin(&[]).finish(encoding);
+            let text = tag().into_text().into_bytes();
+            let matches = |candidate: &[u8]| tag().matches(candidate);
+            assert!(matches(&text));
+            assert!(!matches(&[&text[..], b"0"].concat()));
+            for at in 0..text.len() {
+                let mut wrong = text.clone();
+                wrong[at] ^= 1;
+                assert!(!matches(&wrong), "character {at}");
+                assert!(!matches(&text[..at]), "length {at}");
+            }
         }
     }
 }

@@ -89,7 +89,7 @@ impl<P: Provider> Secret<P> {
 
     fn equals(&self, other: &Self) -> bool {
         let tag = |secret: &Self| secret.mac.begin(&[]).finish(Encoding::HexLower);
-        bool::from(tag(self).matches(&Zeroizing::new(tag(other).into_text().into_bytes())))
+        tag(self).matches(&Zeroizing::new(tag(other).into_text().into_bytes()))
     }
 }
 

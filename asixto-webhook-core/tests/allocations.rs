@@ -97,6 +97,18 @@ fn every_provider_verifies_in_place() {
             let verify = || result = Some(verifier.verify(&lines, b"{}", UnixTime::from_secs(NOW)).is_ok());
             assert_eq!(allocations(verify), 0, "{}", P::NAME);
             assert!(accepted.is_none() || accepted == result, "{}: {lines:?}", P::NAME);
+            // In chunks: the list of the MACs under way, once the header is read.
+            let list = u64::from(verifier.begin(&lines).is_ok());
+            let mut in_chunks = None;
+            let verify = || {
+                let finished = verifier.begin(&lines).and_then(|mut check| {
+                    b"{}".chunks(1).for_each(|chunk| check.update(chunk));
+                    check.finish(UnixTime::from_secs(NOW))
+                });
+                in_chunks = Some(finished.is_ok());
+            };
+            assert_eq!(allocations(verify), list, "{}", P::NAME);
+            assert_eq!(in_chunks, result);
         }
     }
     check(Asixto, SECRET);

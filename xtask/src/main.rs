@@ -1,5 +1,6 @@
 //! The project's chores: `cargo xtask <task>`.
 
+mod bench;
 mod ci;
 mod demo;
 mod shell;
@@ -11,6 +12,8 @@ const USAGE: &str = "\
 usage: cargo xtask <task>
 
   demo [--http2] [--json]   start the axum example, send it good and bad deliveries, and show a table
+  bench verify [--quick] [--check] [--json]
+                            what verification costs beside a bare HMAC and beside other libraries
   test                      everything that proves the project, doc tests included
   ci [--after-test]         format, lints, tests, docs, each feature alone, packages
 ";
@@ -21,6 +24,9 @@ fn main() -> ExitCode {
     let result = match arguments.as_slice() {
         ["demo", flags @ ..] if flags.iter().all(|flag| ["--http2", "--json"].contains(flag)) => {
             demo::run(flags.contains(&"--http2"), flags.contains(&"--json"))
+        }
+        ["bench", "verify", flags @ ..] if flags.iter().all(|flag| ["--quick", "--check", "--json"].contains(flag)) => {
+            bench::verify(flags)
         }
         ["test"] => test::run(),
         ["ci"] => test::run().and_then(|()| ci::run()),

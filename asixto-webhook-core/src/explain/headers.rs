@@ -50,7 +50,7 @@ impl Offer {
     /// Whether a finished MAC is among those offered.
     pub(super) fn has(&self, mac: &Keyed) -> bool {
         let tag = mac.clone().finish(self.encoding);
-        self.macs.iter().any(|text| bool::from(tag.matches(text)))
+        self.macs.iter().any(|text| tag.matches(text))
     }
 }
 

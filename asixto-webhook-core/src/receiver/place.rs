@@ -12,7 +12,7 @@ use crate::{
     dedup::{Claim, Claimed, DedupKey, DedupStore, Fingerprint, StoreError},
     event::Event,
     inbox::{Accepted, Inbox, Record},
-    log::{self, Chain, Line, cut},
+    log::{Chain, Line, TARGET, cut},
     outcome::{Answer, CONFLICT_REFUSED, Outcome},
     provider::Provider,
 };
@@ -66,7 +66,7 @@ impl<P: Provider> Receiver<P> {
             Ok(mark) => {
                 claims.event = Some(Hold { mark, ttl: self.0.settings.ttl });
                 tracing::debug!(
-                    target: log::TARGET,
+                    target: TARGET,
                     event_id = cut(event.id()),
                     event_type = cut(event.event_type()),
                     "the handler starts"

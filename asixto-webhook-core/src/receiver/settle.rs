@@ -10,7 +10,7 @@ use super::{Receiver, place::Sink, running::Mark};
 use crate::{
     dedup::{Held, StoreError},
     event::Event,
-    log::{self, Chain, Line, cut, reason},
+    log::{Chain, Line, TARGET, cut, reason},
     outcome::{Answer, Outcome},
     provider::{Asixto, Provider},
 };
@@ -110,7 +110,7 @@ impl<P: Provider> Receiver<P> {
     pub fn overdue(&self, ticket: &Ticket<P>) {
         ticket.claims.iter().for_each(|hold| hold.mark.end());
         tracing::error!(
-            target: log::TARGET,
+            target: TARGET,
             event_id = cut(ticket.event.id()),
             event_type = cut(ticket.event.event_type()),
             handler_limit_seconds = self.0.settings.handler_limit.as_secs(),
@@ -160,27 +160,28 @@ impl<P: Provider> Receiver<P> {
     pub fn finished(&self, ticket: &Ticket<P>, handled: Handled) -> Answer {
         let answer = self.handler_answer(handled);
         let failed = answer.outcome() != Outcome::Processed;
-        let reason: Option<&dyn fmt::Display> = if failed { Some(&handled) } else { None };
+        let why: Option<&dyn fmt::Display> = if failed { Some(&handled) } else { None };
         if ticket.slow.load(Ordering::Relaxed) {
             // The delivery has its outcome: a second one would count it twice.
             tracing::info!(
-                target: log::TARGET,
+                target: TARGET,
                 event_id = cut(ticket.event.id()),
                 event_type = cut(ticket.event.event_type()),
                 handler_outcome = answer.outcome().code(),
-                reason = reason.map(log::reason),
+                reason = why.map(reason),
                 "a slow handler has ended"
             );
             return answer;
         }
-        Line { provider: P::NAME, status: answer.status(), reason, ..self.line(&ticket.event) }.write(answer.outcome());
+        Line { provider: P::NAME, status: answer.status(), reason: why, ..self.line(&ticket.event) }
+            .write(answer.outcome());
         answer
     }
 
     /// Notes that a commit is given up: the handler has succeeded, and a repeat of the event will run it again.
     pub fn uncommitted(&self, ticket: &Ticket<P>) {
         tracing::error!(
-            target: log::TARGET,
+            target: TARGET,
             event_id = cut(ticket.event.id()),
             event_type = cut(ticket.event.event_type()),
             "the store has not taken the commit, and it is not tried again: a repeat of this event will be processed"
@@ -263,13 +264,13 @@ impl<P: Provider> Receiver<P> {
         match &held {
             Ok(Held::Yes) => {}
             Ok(Held::Lost) => tracing::warn!(
-                target: log::TARGET,
+                target: TARGET,
                 event_id,
                 step,
                 "the claim is lost: another delivery of the event has taken it over"
             ),
             Err(error) => {
-                tracing::error!(target: log::TARGET, event_id, step, reason = reason(&Chain(error)), "store failed")
+                tracing::error!(target: TARGET, event_id, step, reason = reason(&Chain(error)), "store failed")
             }
         }
         held
