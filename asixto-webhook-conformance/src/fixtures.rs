@@ -3,20 +3,26 @@
 //! The job in `job.succeeded` and in `conversation.handoff_requested` is the same one, so that a
 //! receiver can be seen to match the two. The inside of `result` is an illustration: its shape depends on
 //! the operation.
+//!
+//! Every [`Sender`] wraps the same events into its own envelope.
+
+mod sender;
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, value::RawValue};
 
+use asixto_webhook_core::Asixto;
 pub use asixto_webhook_core::EVENT_TYPES;
+
+pub use self::sender::{Fixture, MessageId, Sender, agent};
 
 /// The body of a delivery, its keys in the order of the contract; `None` for an unknown type.
 ///
 /// `id` and `environment` may be any text, also text that a receiver has to refuse.
 pub fn envelope(event_type: &str, id: &str, created: u64, environment: &str) -> Option<String> {
     let data = data(event_type)?;
-    let (id, event_type, environment) = (quoted(id), quoted(event_type), quoted(environment));
-    Some(format!(r#"{{"id":{id},"type":{event_type},"created":{created},"environment":{environment},"data":{data}}}"#))
+    Some(Asixto.body(&Fixture { event_type, id, created, environment, data }))
 }
 
 /// A manual replay of a delivery: the same body with `new_id` as its id and, as the last key, `replay_of`
@@ -49,8 +55,8 @@ fn quoted(text: &str) -> String {
 }
 
 /// `data` of a type, with every key that the type has, save those that a sender may leave out: of these
-/// there are some with and some without.
-fn data(event_type: &str) -> Option<&'static str> {
+/// there are some with and some without. `None` for an unknown type.
+pub fn data(event_type: &str) -> Option<&'static str> {
     Some(match event_type {
         "job.succeeded" => concat!(
             r#"{"job_id":"job_01k3qz7v9m4t2x8c5n6b","operation":"agent.turn","status":"succeeded","#,

@@ -14,9 +14,6 @@ use crate::{
     probe::{Expect, Probe, Step},
 };
 
-/// The header by which a receiver with diagnostics says how a delivery ended.
-const OUTCOME: &str = "asixto-webhook-outcome";
-
 /// Where the receiver is, and how it is spoken to.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -134,7 +131,7 @@ fn seen(response: Result<Response, ExchangeError>, expect: Expect) -> String {
         Err(error) => return error.to_string(),
     };
     // A receiver without diagnostics is believed to mean what its status fits.
-    let code = response.header(OUTCOME).unwrap_or(expect.outcome.code());
+    let code = response.header(Outcome::HEADER).unwrap_or(expect.outcome.code());
     let mut text = format!("{} {code}", response.status);
     if let Some((name, value)) = expect.header {
         let found = response.header(name);
@@ -167,7 +164,8 @@ async fn together(target: &Target, requests: Vec<Request>, first: Expect, rest: 
     let (mut firsts, mut others, mut strange) = (0, 0, Vec::new());
     for response in responses {
         let is = |outcome: Outcome, response: &Response| {
-            response.status == outcome.status() && response.header(OUTCOME).is_none_or(|code| code == outcome.code())
+            response.status == outcome.status()
+                && response.header(Outcome::HEADER).is_none_or(|code| code == outcome.code())
         };
         match &response {
             Ok(response) if is(first.outcome, response) && firsts == 0 => firsts += 1,

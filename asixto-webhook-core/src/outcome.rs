@@ -54,6 +54,9 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// The header that tells a sender the code, where a receiver was built with diagnostics.
+    pub const HEADER: &'static str = "asixto-webhook-outcome";
+
     /// Every outcome, in the order in which a delivery meets them.
     pub const ALL: [Self; 21] = [
         Self::MethodNotAllowed,
@@ -130,8 +133,6 @@ pub(crate) const CONFLICT_REFUSED: u16 = 409;
 /// Sent with 503 where nothing says when it will be better. Short: a sender's own schedule is longer.
 pub(crate) const RETRY_SOON: Duration = Duration::from_secs(5);
 
-const OUTCOME_HEADER: &str = "asixto-webhook-outcome";
-
 /// What to answer a sender. The body is empty: it learns the status, and not why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "the sender waits for it"]
@@ -190,7 +191,7 @@ impl Answer {
             ("retry-after", Cow::Owned(seconds.max(1).to_string()))
         });
         let allow = (self.outcome == Outcome::MethodNotAllowed).then_some(("allow", Cow::Borrowed("POST")));
-        let outcome = self.diagnostics.then_some((OUTCOME_HEADER, Cow::Borrowed(self.outcome.code())));
+        let outcome = self.diagnostics.then_some((Outcome::HEADER, Cow::Borrowed(self.outcome.code())));
         [retry_after, allow, outcome].into_iter().flatten()
     }
 }

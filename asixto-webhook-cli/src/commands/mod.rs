@@ -1,0 +1,8 @@
+//! A module per command: its arguments, and `run`.
+
+pub(crate) mod completions;
+pub(crate) mod man;
+pub(crate) mod secret;
+pub(crate) mod send;
+pub(crate) mod sign;
+pub(crate) mod verify;

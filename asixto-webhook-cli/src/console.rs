@@ -1,0 +1,134 @@
+//! What every command shares with the terminal: standard input, output, and the words of a failure.
+
+use std::{
+    fmt::{self, Display},
+    fs,
+    io::{self, IsTerminal, Read, StdoutLock, Write},
+    path::Path,
+};
+
+use asixto_webhook_core::Asixto;
+use serde::Serialize;
+
+use crate::provider::secret_prefix;
+
+/// How a command ended that could be run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Success,
+    /// Not acknowledged, not verified.
+    Refused,
+}
+
+/// Why a command could not be run.
+pub(crate) enum Failure {
+    /// In words that say how to mend it, without a secret.
+    Told(String),
+    /// The output cannot be written.
+    Output(io::Error),
+}
+
+impl Failure {
+    pub(crate) fn new(words: impl Into<String>) -> Self {
+        Self::Told(words.into())
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Told(words) => f.write_str(words),
+            Self::Output(error) => write!(f, "the output cannot be written: {error}"),
+        }
+    }
+}
+
+/// Standard output, locked for the whole run, and standard input, which can be read once.
+pub(crate) struct Console {
+    output: StdoutLock<'static>,
+    input_is: Option<&'static str>,
+}
+
+impl Console {
+    pub(crate) fn new() -> Self {
+        Self { output: io::stdout().lock(), input_is: None }
+    }
+
+    pub(crate) fn print(&mut self, text: impl Display) -> Result<(), Failure> {
+        write!(self.output, "{text}").and_then(|()| self.output.flush()).map_err(Failure::Output)
+    }
+
+    pub(crate) fn line(&mut self, text: impl Display) -> Result<(), Failure> {
+        self.print(format_args!("{text}\n"))
+    }
+
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(value).map_err(|error| Failure::Output(error.into()))?;
+        self.line(text)
+    }
+
+    /// Whether progress is to be shown: somebody watches, and does not see the output itself.
+    pub(crate) fn is_watched(&self) -> bool {
+        io::stderr().is_terminal() && !self.output.is_terminal()
+    }
+
+    /// The bytes of a file, or of standard input where the path is `-`. `what` says what they are.
+    pub(crate) fn read(&mut self, path: &Path, what: &'static str) -> Result<Vec<u8>, Failure> {
+        if path == Path::new("-") {
+            return self.read_input(what);
+        }
+        fs::read(path).map_err(|error| Failure::new(format!("{}, for {what}: {error}", path.display())))
+    }
+
+    pub(crate) fn read_input(&mut self, what: &'static str) -> Result<Vec<u8>, Failure> {
+        if let Some(first) = self.input_is.replace(what) {
+            return Err(Failure::new(format!(
+                "expected one thing from standard input, found two, {first} and {what}: give one of them as a file"
+            )));
+        }
+        if io::stdin().is_terminal() {
+            tell(format_args!("type {what}; ctrl-d ends it\n"));
+        }
+        let mut bytes = Vec::new();
+        let read = io::stdin().lock().read_to_end(&mut bytes);
+        read.map_err(|error| Failure::new(format!("standard input, for {what}: {error}")))?;
+        Ok(bytes)
+    }
+}
+
+/// Says something on standard error; where that is closed, to nobody.
+///
+/// What looks like a secret of Asixto's is left out: people give one where a file or a name belongs.
+pub(crate) fn tell(text: impl Display) {
+    let _ = write!(io::stderr(), "{}", without_secrets(&text.to_string()));
+}
+
+fn without_secrets(text: &str) -> String {
+    let prefix = secret_prefix::<Asixto>();
+    let mut parts = text.split(prefix);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |told, rest| {
+        let ends = |char: char| char.is_whitespace() || "'\"`,".contains(char);
+        let (secret, rest) = rest.split_at(rest.find(ends).unwrap_or(rest.len()));
+        told + prefix + if secret.is_empty() { "" } else { "…" } + rest
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_secrets;
+
+    // D3
+    #[test]
+    fn what_looks_like_a_secret_is_not_told() {
+        for (text, told) in [
+            ("nothing here", "nothing here"),
+            ("unexpected argument 'whsec_Zm9v' found", "unexpected argument 'whsec_…' found"),
+            ("whsec_Zm9v,whsec_YmFy: no such file", "whsec_…,whsec_… no such file"),
+            ("keys/whsec_Zm9v", "keys/whsec_…"),
+            ("a secret that starts with `whsec_`, found", "a secret that starts with `whsec_`, found"),
+        ] {
+            assert_eq!(without_secrets(text), told);
+        }
+    }
+}

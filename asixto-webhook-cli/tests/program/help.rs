@@ -1,0 +1,243 @@
+//! What the program says about itself.
+
+use insta::assert_snapshot;
+
+use crate::harness::program;
+
+fn help(command: &[&str]) -> String {
+    program(&[command, &["--help"]].concat()).run().out(0)
+}
+
+#[test]
+fn of_each_command() {
+    assert_snapshot!(help(&[]), @r"
+    Send, sign and verify webhooks
+
+    Usage: asixto-webhook <COMMAND>
+
+    Commands:
+      send         Send realistic deliveries to a receiver, signed as the provider signs them
+      sign         Print the headers that a sender would put on a body
+      verify       Say whether a delivery's signature holds, and which secret made it
+      secret       Make a secret
+      completions  Print the completions for a shell
+      man          Print a page of the manual, in roff
+
+    Options:
+      -h, --help     Print help
+      -V, --version  Print version
+
+    Exit codes:
+      0  done: every delivery was acknowledged, the signature holds
+      1  not: a delivery was not acknowledged, the signature does not hold, the output was closed early
+      2  not even tried: the arguments, a secret, a file
+    ");
+    assert_snapshot!(help(&["send"]), @r"
+    Send realistic deliveries to a receiver, signed as the provider signs them
+
+    Usage: asixto-webhook send [OPTIONS] --to <URL> --type <TYPE>
+
+    Options:
+          --to <URL>           Where the receiver listens, such as http://127.0.0.1:3000/webhooks/asixto
+          --type <TYPE>        Type of the event, or `all` for one of each [possible values:
+                               job.succeeded, job.failed, job.expired, credits.threshold_reached,
+                               credits.exhausted, credits.spending_cap_reached, certification.finished,
+                               webhook_endpoint.disabled, tool.disabled, conversation.handoff_requested,
+                               all]
+          --ca <FILE>          PEM file with the authorities to trust for https, instead of the system's
+          --timeout <SECONDS>  How long to wait for an answer [default: as long as the provider does]
+          --json               Print JSON: `deliveries`, a list of `type`, `id`, `status`, `outcome`,
+                               `error` (what is not known is null), `acknowledged` and `milliseconds`;
+                               and `sent` and `acknowledged`, which count them
+      -h, --help               Print help
+
+    The event:
+          --id <ID>                    Id of the event [default: a new one]
+          --created <SECONDS>          When it happened, in unix seconds [default: now; with --seed a
+                                       fixed time]
+          --environment <ENVIRONMENT>  `live` or `test` (asixto) [default: test]
+          --replay-of <ID>             Make it a manual replay of the delivery with this id (asixto)
+          --data <FILE>                File with the data as JSON, sent as it is; `-` is standard input
+                                       [default: a plausible example]
+          --set <PATH=VALUE>           Set a field of the body, such as data.credits_charged=5; what is
+                                       no JSON is a string. May be repeated
+          --unset <PATH>               Remove a field of the body, such as data.metadata, after what is
+                                       set. May be repeated
+
+    How often:
+          --count <N>      How many events, or of `all` how many of each [default: 1]
+          --duplicate <N>  How often each event is delivered, with the same body; one after the other
+                           [default: 1]
+          --shuffle        In another order than that of their making
+          --seed <SEED>    Make the same ids and the same order again, and thereby the same bodies
+
+    Provider and secrets:
+          --provider <PROVIDER>  Whose webhooks: `asixto`, `standard`, `cloudevents:<header>` or `agent`
+                                 [default: asixto]
+          --secret-env <NAME>    Environment variable with one secret, or several separated by commas
+                                 [default: ASIXTO_WEBHOOK_SECRETS, where no secret is given in another
+                                 way]
+          --secret-file <FILE>   File with one secret; a newline at its end is left out. May be repeated
+          --secret-stdin         Read one secret from standard input; a newline at its end is left out
+          --secret <TEXT>        The secret itself, which other users of the machine can see: for
+                                 trials. May be repeated
+
+    Every delivery has a connection of its own, goes past any proxy, and follows no redirect. Its
+    outcome is known of receivers with diagnostics.
+
+    Exit codes:
+      0  done: every delivery was acknowledged, the signature holds
+      1  not: a delivery was not acknowledged, the signature does not hold, the output was closed early
+      2  not even tried: the arguments, a secret, a file
+    ");
+    assert_snapshot!(help(&["sign"]), @r"
+    Print the headers that a sender would put on a body
+
+    Usage: asixto-webhook sign [OPTIONS] [BODY]
+
+    Arguments:
+      [BODY]  File with the body, byte for byte; `-` is standard input [default: -]
+
+    Options:
+          --at <SECONDS>  When it is signed, in unix seconds [default: now]
+          --id <ID>       Identifier (standard) or nonce (agent) of the delivery
+          --json          Print JSON: an object with `provider` and `headers`, an object of values by
+                          name
+      -h, --help          Print help
+
+    Provider and secrets:
+          --provider <PROVIDER>  Whose webhooks: `asixto`, `standard`, `cloudevents:<header>` or `agent`
+                                 [default: asixto]
+          --secret-env <NAME>    Environment variable with one secret, or several separated by commas
+                                 [default: ASIXTO_WEBHOOK_SECRETS, where no secret is given in another
+                                 way]
+          --secret-file <FILE>   File with one secret; a newline at its end is left out. May be repeated
+          --secret-stdin         Read one secret from standard input; a newline at its end is left out
+          --secret <TEXT>        The secret itself, which other users of the machine can see: for
+                                 trials. May be repeated
+
+    Exit codes:
+      0  done: every delivery was acknowledged, the signature holds
+      1  not: a delivery was not acknowledged, the signature does not hold, the output was closed early
+      2  not even tried: the arguments, a secret, a file
+    ");
+    assert_snapshot!(help(&["verify"]), @r"
+    Say whether a delivery's signature holds, and which secret made it
+
+    Usage: asixto-webhook verify [OPTIONS] [BODY]
+
+    Arguments:
+      [BODY]  File with the body, byte for byte; `-` is standard input [default: -]
+
+    Options:
+      -H, --header <'NAME: VALUE'>  A header line of the delivery; may be repeated
+          --headers-file <FILE>     File with the delivery's header lines, one a line, as a log or
+                                    `sign` wrote them; `-` is standard input
+          --now <SECONDS>           When the delivery arrived, in unix seconds [default: now]
+          --json                    Print JSON: an object with `provider`, `verified`, `secret` (where
+                                    it came from), `skew_seconds` (the arrival less the time of signing)
+                                    and `error`; what is not known is null
+      -h, --help                    Print help
+
+    Provider and secrets:
+          --provider <PROVIDER>  Whose webhooks: `asixto`, `standard`, `cloudevents:<header>` or `agent`
+                                 [default: asixto]
+          --secret-env <NAME>    Environment variable with one secret, or several separated by commas
+                                 [default: ASIXTO_WEBHOOK_SECRETS, where no secret is given in another
+                                 way]
+          --secret-file <FILE>   File with one secret; a newline at its end is left out. May be repeated
+          --secret-stdin         Read one secret from standard input; a newline at its end is left out
+          --secret <TEXT>        The secret itself, which other users of the machine can see: for
+                                 trials. May be repeated
+
+    Exit codes:
+      0  done: every delivery was acknowledged, the signature holds
+      1  not: a delivery was not acknowledged, the signature does not hold, the output was closed early
+      2  not even tried: the arguments, a secret, a file
+    ");
+    assert_snapshot!(help(&["secret"]), @r"
+    Make a secret
+
+    Usage: asixto-webhook secret <COMMAND>
+
+    Commands:
+      new  Print a new secret: 32 bytes of the system's randomness, in the provider's form
+
+    Options:
+      -h, --help  Print help
+    ");
+    assert_snapshot!(help(&["secret", "new"]), @r"
+    Print a new secret: 32 bytes of the system's randomness, in the provider's form
+
+    Usage: asixto-webhook secret new [OPTIONS]
+
+    Options:
+          --provider <PROVIDER>  Whose secret: `asixto`, `standard`, `cloudevents:<header>` or `agent`
+                                 [default: asixto]
+          --json                 Print JSON: an object with `provider` and `secret`
+      -h, --help                 Print help
+    ");
+    assert_snapshot!(help(&["completions"]), @r"
+    Print the completions for a shell
+
+    Usage: asixto-webhook completions <SHELL>
+
+    Arguments:
+      <SHELL>  [possible values: bash, elvish, fish, powershell, zsh]
+
+    Options:
+      -h, --help  Print help
+    ");
+    assert_snapshot!(help(&["man"]), @r"
+    Print a page of the manual, in roff
+
+    Usage: asixto-webhook man [COMMAND]...
+
+    Arguments:
+      [COMMAND]...  The command that the page is about, such as `send` or `secret new`; the program
+                    itself without
+
+    Options:
+      -h, --help  Print help
+    ");
+}
+
+#[test]
+fn short_and_long_are_one() {
+    for command in [&[][..], &["send"], &["sign"], &["verify"], &["secret"], &["secret", "new"]] {
+        assert_eq!(program(&[command, &["-h"]].concat()).run().out(0), help(command));
+    }
+}
+
+#[test]
+fn version() {
+    assert_eq!(program(&["--version"]).run().out(0), concat!("asixto-webhook ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn completions_know_every_command() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = program(&["completions", shell]).run().out(0);
+        for word in ["send", "sign", "verify", "secret", "completions", "man", "duplicate"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+        let knows_values = ["bash", "fish", "zsh"].contains(&shell);
+        assert_eq!(script.contains("job.succeeded"), knows_values, "{shell}");
+    }
+}
+
+#[test]
+fn the_manual_has_a_page_for_every_command() {
+    for (command, title, word) in [
+        (&[][..], "asixto-webhook", r"asixto\-webhook\-send"),
+        (&["send"], "asixto-webhook-send", r"\-\-duplicate"),
+        (&["secret", "new"], "asixto-webhook-secret-new", r"\-\-provider"),
+    ] {
+        let page = program(&[&["man"], command].concat()).run().out(0);
+        let version = concat!("\"asixto-webhook ", env!("CARGO_PKG_VERSION"), "\"");
+        assert!(page.contains(&format!(".TH {title} 1  {version}")), "{page}");
+        assert!(page.contains(word), "{page}");
+    }
+    assert_snapshot!(program(&["man", "sent"]).run().told(), @"error: expected a command with a page, one of send, sign, verify, secret, completions, man; found `sent`");
+    assert_snapshot!(program(&["man", "secret", "old"]).run().told(), @"error: expected a command with a page, one of new; found `old`");
+}
