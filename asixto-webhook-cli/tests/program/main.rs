@@ -1,6 +1,7 @@
 //! The program as a user runs it: arguments, variables, files and real sockets.
 #![cfg(test)]
 
+mod example;
 mod harness;
 mod help;
 mod leaks;
