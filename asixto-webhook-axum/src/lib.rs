@@ -44,8 +44,9 @@
 //!
 //! The sender waits for 10 seconds. A handler that needs longer than 9 is answered for with 503 and runs on: if it
 //! succeeds, the sender's next attempt is a duplicate. Once started, a handler runs to its end, whoever hangs up. While
-//! it does, no copy of its event runs beside it in this process; and none in another, as long as the runtime has a
-//! thread left to renew its claim: long work that blocks belongs into `tokio::task::spawn_blocking`.
+//! it does, no copy of its event runs beside it behind the same receiver; and none in another process, as long as its
+//! claim is renewed. A handler that blocks its thread can hold that up, and every answer with it: work that blocks
+//! belongs into `tokio::task::spawn_blocking`.
 //!
 //! So the last step of a shutdown, after the server has stopped, is to wait for those that nobody waits for any more:
 //!

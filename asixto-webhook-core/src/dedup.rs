@@ -39,6 +39,11 @@ pub trait DedupStore: fmt::Debug + Send + Sync {
 
     /// Gives the claim up, for the next attempt. [`Held::Lost`] where `token` does not hold it any more.
     fn release<'a>(&'a self, token: &'a Token) -> BoxFuture<'a, Result<Held, StoreError>>;
+
+    /// Whether the copies of an event are kept apart at all. Only [`NoDedup`] says no.
+    fn keeps_apart(&self) -> bool {
+        true
+    }
 }
 
 impl<S: DedupStore + ?Sized> DedupStore for Arc<S> {
@@ -56,6 +61,10 @@ impl<S: DedupStore + ?Sized> DedupStore for Arc<S> {
 
     fn release<'a>(&'a self, token: &'a Token) -> BoxFuture<'a, Result<Held, StoreError>> {
         (**self).release(token)
+    }
+
+    fn keeps_apart(&self) -> bool {
+        (**self).keeps_apart()
     }
 }
 
@@ -247,6 +256,10 @@ impl DedupStore for NoDedup {
 
     fn release<'a>(&'a self, _: &'a Token) -> BoxFuture<'a, Result<Held, StoreError>> {
         ready(Ok(Held::Yes))
+    }
+
+    fn keeps_apart(&self) -> bool {
+        false
     }
 }
 

@@ -80,7 +80,8 @@ pub use self::{
         UnknownEnvironment, Verdict, sign,
     },
     receiver::{
-        Admission, BodyFault, ConfigError, Delivery, Handled, Receiver, ReceiverBuilder, Settled, Ticket, Timeouts,
+        Admission, Authentic, BodyFault, ConfigError, Delivery, Handled, Receiver, ReceiverBuilder, Settled, Ticket,
+        Timeouts,
     },
     secret::{Secret, SecretError, SecretSet, SecretSetError},
     source::{SecretSource, Unavailable, lookup},

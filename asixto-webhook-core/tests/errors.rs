@@ -322,7 +322,7 @@ fn config_errors() {
         refused(|builder| builder.ttl(nothing)),
         refused(|builder| builder.lease(nothing)),
         refused(|builder| builder.lease(Duration::MAX)),
-        refused(|builder| builder.lease(Duration::from_secs(2))),
+        refused(|builder| builder.lease(Duration::from_millis(5_999))),
         refused(|builder| builder.body_timeout(nothing)),
         refused(|builder| builder.secrets_timeout(nothing)),
         refused(|builder| builder.store_timeout(nothing)),
@@ -349,7 +349,7 @@ fn config_errors() {
     expected `ttl` to be between 604800s and 3153600000s, found 0ns
     expected `lease` to be between 1s and 3600s, found 0ns
     expected `lease` to be between 1s and 3600s, found 18446744073709551615.999999999s
-    expected `store_timeout` to be at most two thirds of `lease`, so that a claim is renewed in time, found 2s and 2s
+    expected `lease` to be at least 6s, so that it can be renewed in time while the store takes `store_timeout` each time, found 5.999s
     expected `body_timeout` to be between 1ms and 3600s, found 0ns
     expected `secrets_timeout` to be between 1ms and 3600s, found 0ns
     expected `store_timeout` to be between 1ms and 3600s, found 0ns
@@ -383,7 +383,7 @@ fn the_edges_of_a_configuration() {
     for (place, change) in taken.into_iter().enumerate() {
         assert!(change(builder().dedup(NoDedup)).build().is_ok(), "{place}");
     }
-    assert!(builder().dedup(NoDedup).tolerance(second).lease(3 * second).build().is_ok());
+    assert!(builder().dedup(NoDedup).tolerance(second).lease(6 * second).build().is_ok());
     // The order of the calls is no matter: it is the whole that is judged.
     let receiver = Receiver::builder().clock(clock()).inbox(FakeInbox::new(Says::Fails)).secrets(known()).build();
     assert!(receiver.is_ok());

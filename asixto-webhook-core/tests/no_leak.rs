@@ -4,7 +4,7 @@
 
 mod common;
 
-use std::{fmt::Debug, sync::Arc};
+use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use asixto_webhook_core::{
     Accepted, Asixto, Bytes, Claim, Delivery, Fingerprint, HeaderFault, Headers, Held, Outcome, Provider,
@@ -15,7 +15,7 @@ use common::{
     FORGED_SECRET, ID, Lines, MARKER, NEW_SECRET, NOW, SECRET, TYPE, answered, block_on, builder,
     capture::{Line, captured, delivery_line},
     deliver, envelope,
-    fakes::{FakeSource, FakeStore, FakeTimer, Says},
+    fakes::{FakeSource, FakeStore, FakeTimer, Found, Says},
     known, post, processed,
     scenes::play,
     secrets, signed, signed_at,
@@ -123,7 +123,10 @@ fn logs_of_everything_else() {
             .extend(Says::This(Held::Lost))
             .extend(Says::Hangs)
             .commit(Says::Fails)
-            .commit(Says::This(Held::Lost));
+            .commit(Says::This(Held::Lost))
+            // Looked for after each loss.
+            .claim(Says::This(Found::InFlight(Duration::from_secs(1))))
+            .claim(Says::This(Found::InFlight(Duration::from_secs(1))));
         let receiver = builder().dedup(store).build().unwrap().with_timer(Arc::new(FakeTimer::default()));
         let (_, ticket) =
             processed(deliver(&receiver, envelope(ID).replace("\"data\"", "\"replay_of\":null,\"data\"")));

@@ -237,18 +237,37 @@ fn a_commit_that_fails() {
     }
 }
 
-// E8: a late owner neither commits nor tries again; its answer is its handler's.
+// E8: a late owner commits nothing while another has the event; its answer is its handler's.
 #[test]
 fn a_late_owner_has_lost() {
-    let store = FakeStore::fresh().commit(Says::This(Held::Lost));
+    let store = FakeStore::fresh().commit(Says::This(Held::Lost)).claim(Says::This(Found::InFlight(LEASE)));
     let ((answer, uncommitted), lines) = captured(|| settle(&over(&store), 200));
-    assert_eq!((answer.outcome(), answer.status(), uncommitted), (Outcome::Processed, 200, false));
-    assert_eq!(store.asked().len(), 2);
+    assert_eq!((answer.outcome(), answer.status(), uncommitted), (Outcome::Processed, 200, true));
+    assert_eq!(store.asked().len(), 3);
     assert!(lines.iter().any(|line| line.level == Level::WARN && line.field("step") == Some("commit")), "{lines:#?}");
 
     let store = FakeStore::fresh().release(Says::This(Held::Lost));
     let (answer, uncommitted) = settle(&over(&store), 500);
     assert_eq!((answer.outcome(), answer.status(), uncommitted), (Outcome::HandlerFailed, 500, false));
+}
+
+// E2, E5: what a handler has done is done: its commit is made under a new claim where the old one was lost and the event
+// is nobody's, and needs none where another has done it as well.
+#[test]
+fn a_late_owner_whose_work_counts() {
+    for (found, commits) in [(Found::Nothing, 2), (Found::Done, 1), (Found::Conflict, 1)] {
+        let store = FakeStore::fresh().commit(Says::This(Held::Lost)).claim(Says::This(found));
+        let store = store.commit(Says::This(Held::Yes));
+        let (answer, uncommitted) = settle(&over(&store), 200);
+        assert_eq!((answer.outcome(), answer.status(), uncommitted), (Outcome::Processed, 200, false));
+        let (key, fingerprint, lease) = store.claimed();
+        let mut asked = vec![Asked::Commit { fence: 1, ttl: WEEK }, Asked::Claim { key, fingerprint, lease }];
+        asked.extend((commits == 2).then_some(Asked::Commit { fence: 2, ttl: WEEK }));
+        assert_eq!(store.asked()[1..], asked);
+    }
+    // A store that fails in between is asked again later.
+    let store = FakeStore::fresh().commit(Says::This(Held::Lost)).claim(Says::Fails);
+    assert!(settle(&over(&store), 200).1);
 }
 
 // E5: a release that fails changes no answer: the claim ends with its lease.
@@ -269,11 +288,26 @@ fn a_release_that_fails() {
 // E5, E8: a renewal tells a lost claim from a store that is down, after which the lease may still hold.
 #[test]
 fn renewals() {
-    let store = FakeStore::fresh().extend(Says::This(Held::Yes)).extend(Says::Fails).extend(Says::This(Held::Lost));
+    let (yes, lost) = (Says::This(Held::Yes), Says::This(Held::Lost));
+    let store = FakeStore::fresh()
+        .extend(yes)
+        .extend(Says::Fails)
+        .extend(lost)
+        .claim(Says::This(Found::InFlight(LEASE)))
+        .extend(lost)
+        .claim(Says::This(Found::Done))
+        // The other has given up, and the event is this one's again.
+        .extend(lost)
+        .claim(Says::This(Found::Nothing))
+        .extend(yes)
+        .extend(yes);
     let receiver = over(&store);
     let (_, ticket) = processed(deliver(&receiver, envelope(ID)));
-    let renewed: Vec<_> = (0..3).map(|_| block_on(receiver.renew(&ticket))).collect();
-    assert_eq!(renewed, [Held::Yes, Held::Yes, Held::Lost]);
+    let (renewed, lines) = captured(|| (0..6).map(|_| block_on(receiver.renew(&ticket))).collect::<Vec<_>>());
+    assert_eq!(renewed, [Held::Yes, Held::Yes, Held::Lost, Held::Lost, Held::Yes, Held::Yes]);
+    assert_eq!(store.asked().last(), Some(&Asked::Extend { fence: 4, lease: LEASE }));
+    let warned = lines.iter().filter(|line| line.message().starts_with("the claim is lost")).count();
+    assert_eq!(warned, 1, "{lines:#?}");
 }
 
 // H7: 1xx never leaves the receiver, and 3xx and 410 do not unless the user opts in.

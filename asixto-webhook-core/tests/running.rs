@@ -3,12 +3,16 @@
 
 mod common;
 
+use std::time::Duration;
+
 use asixto_webhook_core::{Admission, Event, Held, NoDedup, Outcome, Receiver, Ticket};
 use common::{
     ID, answered, block_on, builder, deliver, envelope,
     fakes::{Asked, FakeStore, Found, Says},
     headers, processed,
 };
+
+const LEASE: Duration = Duration::from_secs(30);
 
 fn over(store: &FakeStore) -> Receiver {
     builder().dedup(store.clone()).build().unwrap()
@@ -98,8 +102,9 @@ fn a_dropped_ticket_ends_the_run() {
 fn a_run_past_its_budget() {
     let store = FakeStore::fresh()
         .claim(Says::This(Found::Nothing))
-        .claim(Says::This(Found::Nothing))
         .commit(Says::This(Held::Lost))
+        .claim(Says::This(Found::InFlight(LEASE)))
+        .claim(Says::This(Found::Nothing))
         .commit(Says::This(Held::Yes));
     let receiver = over(&store);
     let (_, first) = begin(&receiver, ID);
@@ -109,7 +114,7 @@ fn a_run_past_its_budget() {
     _ = block_on(receiver.settle(first, 200));
     assert_eq!(answered(deliver(&receiver, envelope(ID))).outcome(), Outcome::InFlight);
     _ = block_on(receiver.settle(second, 200));
-    let [Asked::Commit { fence: 1, .. }, Asked::Commit { fence: 3, .. }] = steps(&store)[..] else {
+    let [Asked::Commit { fence: 1, .. }, Asked::Commit { fence: 4, .. }] = steps(&store)[..] else {
         panic!("{:?}", store.asked())
     };
 }
@@ -117,7 +122,12 @@ fn a_run_past_its_budget() {
 // E8: what another process has taken over is lost all the same, and asked for once.
 #[test]
 fn a_claim_that_is_lost_elsewhere() {
-    let store = FakeStore::fresh().extend(Says::This(Held::Lost)).commit(Says::This(Held::Lost));
+    let elsewhere = Says::This(Found::InFlight(LEASE));
+    let store = FakeStore::fresh()
+        .extend(Says::This(Held::Lost))
+        .claim(elsewhere)
+        .commit(Says::This(Held::Lost))
+        .claim(elsewhere);
     let receiver = over(&store);
     let (_, ticket) = begin(&receiver, ID);
     assert_eq!(block_on(receiver.renew(&ticket)), Held::Lost);

@@ -39,7 +39,7 @@ impl<P: Provider> Driver<P> {
             consume_budget().await;
             let next = timeout_at(deadline, poll_fn(&mut poll_chunk)).await;
             let fault = match next {
-                Ok(None) => return Ok(received.whole()),
+                Ok(None) => return Ok(received.end()),
                 Ok(Some(Ok(chunk))) if received.chunks.len() + chunk.len() > receiver.body_limit() => {
                     BodyFault::TooLarge
                 }
@@ -57,16 +57,22 @@ impl<P: Provider> Driver<P> {
     }
 }
 
-/// What has arrived so far; dropped half-way it leaves a line in the log.
-struct Received<'a, P: Provider, Q: Request> {
+/// What has arrived so far; dropped before its end, as when the sender hangs up, it leaves a line in the log.
+pub(crate) struct Received<'a, P: Provider, Q: Request> {
     driver: &'a Driver<P>,
     request: &'a Q,
     chunks: Chunks,
     ended: bool,
 }
 
-impl<P: Provider, Q: Request> Received<'_, P, Q> {
-    fn whole(mut self) -> Bytes {
+impl<'a, P: Provider, Q: Request> Received<'a, P, Q> {
+    /// A body that is complete, as long as nothing is known of it yet.
+    pub(crate) fn whole(driver: &'a Driver<P>, request: &'a Q, body: Bytes) -> Self {
+        Self { driver, request, chunks: Chunks::One(body), ended: false }
+    }
+
+    /// Its delivery is logged otherwise.
+    pub(crate) fn end(mut self) -> Bytes {
         self.ended = true;
         std::mem::take(&mut self.chunks).into_bytes()
     }

@@ -11,8 +11,8 @@ use std::{
 };
 
 use asixto_webhook_core::{
-    Admission, Answer, Asixto, BoxFuture, Bytes, Delivery, Event, Handled, HeaderLines, Held, Outcome, Receiver,
-    Ticket, Timer, provider::Provider,
+    Admission, Answer, Asixto, Authentic, BoxFuture, Bytes, Delivery, Event, Handled, HeaderLines, Held, Outcome,
+    Receiver, Ticket, Timer, provider::Provider,
 };
 use tokio::{
     sync::oneshot,
@@ -22,12 +22,14 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
+use crate::body::Received;
+
 /// How long a commit that failed is tried again. The sender has its 2xx and does not come back by itself, so that
 /// what is at stake after this is one repeat.
 const COMMIT_PATIENCE: Duration = Duration::from_secs(60 * 60);
 
 /// A store, a secret source and a handler that panic are seen to.
-const INTERRUPTED: &str = "the delivery's task ended without an answer: has a clock or a provider panicked?";
+const INTERRUPTED: &str = "the delivery was broken off: has a clock or a provider panicked?";
 
 /// How long after the time for an answer its task is given up for stuck: it answers in time by itself if it can.
 const STUCK_AFTER: Duration = Duration::from_millis(250);
@@ -86,9 +88,12 @@ impl<P: Provider> Driver<P> {
 
     /// Admits a delivery, runs its handler, and settles it.
     ///
-    /// All of it happens in tasks of its own: dropping the returned future, as a server does when the sender hangs
-    /// up, stops nothing, and a handler that blocks its thread holds up neither the answer nor the renewal of its
-    /// claim, as long as the runtime has another thread. `status` says what a handler's response is worth.
+    /// Until the signature holds, dropping the returned future stops everything, so that nobody can have work done by
+    /// asking and hanging up. From then on it stops nothing: the event is claimed, handled and settled in tasks of its
+    /// own. `status` says what a handler's response is worth.
+    ///
+    /// A handler that blocks its thread can hold up the runtime's timers and sockets, and with them answers and the
+    /// renewal of claims, on however many threads it runs: blocking work belongs into `spawn_blocking`.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -106,10 +111,22 @@ impl<P: Provider> Driver<P> {
         F: Future<Output = R> + Send + 'static,
         R: Send + 'static,
     {
+        let received = Received::whole(self, &request, body.clone());
+        let mut delivery = Delivery::new(request.method(), &request, body);
+        if let Some(scope) = request.scope() {
+            delivery = delivery.scope(scope);
+        }
+        let authentic = caught(self.receiver.authenticate(delivery)).await;
+        received.end();
+        let authentic = match authentic.unwrap_or_else(|| Err(self.receiver.interrupted(INTERRUPTED))) {
+            Ok(authentic) => authentic,
+            Err(answer) => return Reply { answer, response: None },
+        };
+
         let (reply, answer) = oneshot::channel();
         // Called inside its task, so that a handler which panics before its first await is caught as well.
-        let start = |request, event| tokio::spawn(async move { handler(request, event).await }.in_current_span());
-        let work = self.clone().supervise(arrived, request, body, start, status, reply);
+        let start = |event| tokio::spawn(async move { handler(request, event).await }.in_current_span());
+        let work = self.clone().supervise(arrived, authentic, start, status, reply);
         tokio::spawn(self.work.track_future(work.in_current_span()));
         self.outcome(arrived, answer).await
     }
@@ -133,41 +150,38 @@ impl<P: Provider> Driver<P> {
         }
     }
 
-    async fn supervise<Q: Request, R>(
+    async fn supervise<R>(
         self,
         arrived: Instant,
-        request: Q,
-        body: Bytes,
-        start: impl FnOnce(Q, Event<P>) -> JoinHandle<R>,
+        authentic: Authentic<P>,
+        start: impl FnOnce(Event<P>) -> JoinHandle<R>,
         status: fn(&R) -> u16,
         reply: oneshot::Sender<Reply<R>>,
     ) {
-        let mut delivery = Delivery::new(request.method(), &request, body);
-        if let Some(scope) = request.scope() {
-            delivery = delivery.scope(scope);
-        }
-        let (event, ticket) = match self.receiver.admit(delivery).await {
+        let (event, ticket) = match self.receiver.place(authentic).await {
             Admission::Process(event, ticket) => (event, ticket),
             Admission::Answer(answer) => return send(reply, answer, None),
         };
 
         let mut sender = Sender { receiver: &self.receiver, ticket: &ticket, arrived, waiting: Some(reply) };
-        let handler = start(request, event);
+        let handler = start(event);
         let response = sender.hold(self.attend(handler, &ticket)).await;
         let handled = response.as_ref().map_or(Handled::Panicked, |response| Handled::Answered(status(response)));
         let answer = self.receiver.finished(&ticket, handled);
         let processed = answer.outcome() == Outcome::Processed;
-        let settled = if processed {
-            sender.in_time(self.receiver.commit(&ticket)).await
+        if processed {
+            let committed = sender.in_time(self.receiver.commit(&ticket)).await == Some(Held::Yes);
+            sender.answer(answer, response);
+            if !committed {
+                self.commit_later(&ticket).await;
+            }
         } else {
-            sender.in_time(self.receiver.release(&ticket)).await
-        };
-        sender.answer(answer, response);
-        if settled.is_none() && processed {
-            self.commit_later(&ticket).await;
-        } else if settled.is_none() {
-            // Once more, with all of its time. Failing that, the claim ends with its lease.
-            let _ = self.receiver.release(&ticket).await;
+            let released = sender.in_time(self.receiver.release(&ticket)).await.is_some();
+            sender.answer(answer, response);
+            if !released {
+                // Once more, with all of its time. Failing that, the claim ends with its lease.
+                let _ = self.receiver.release(&ticket).await;
+            }
         }
     }
 
@@ -194,21 +208,21 @@ impl<P: Provider> Driver<P> {
                 self.receiver.overdue(ticket);
                 break;
             }
-            if self.receiver.renew(ticket).await == Held::Lost {
-                break;
-            }
+            // Lost is not the end: whoever has taken the claim over may fail, or be a copy here.
+            let _ = self.receiver.renew(ticket).await;
         }
         pending().await
     }
 
-    /// Tries again until the store takes the commit, often enough to come before the next claim when it is back.
+    /// Tries again until the store takes the commit, often enough to come before the next claim when it is back. The
+    /// event counts as running here until then.
     async fn commit_later(&self, ticket: &Ticket<P>) {
         let most = self.receiver.timeouts().lease / 3;
         let end = Instant::now() + COMMIT_PATIENCE;
         let mut wait = Duration::from_millis(100);
         while Instant::now() < end {
             sleep(wait).await;
-            if self.receiver.commit(ticket).await.is_ok() {
+            if matches!(self.receiver.commit(ticket).await, Ok(Held::Yes)) {
                 return;
             }
             wait = (wait * 2).min(most);
@@ -258,6 +272,16 @@ impl<P: Provider, R> Sender<'_, P, R> {
             send(reply, answer, response);
         }
     }
+}
+
+/// `None` for a panic: of a provider of the user's own, say, for which a connection should not have to pay.
+async fn caught<T>(work: impl Future<Output = T>) -> Option<T> {
+    let mut work = pin!(work);
+    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
+        Ok(work) => work.map(Some),
+        Err(_) => Poll::Ready(None),
+    })
+    .await
 }
 
 /// To whoever still waits for it.

@@ -87,7 +87,7 @@ async fn a_commit_that_never_succeeds() {
     for lease in [1, 30, 90] {
         let (store, log) = (Scripted::new().always(Step::Commit, Fault::Fails), Log::start());
         let driver =
-            Driver::new(&builder().dedup(store.clone()).lease(secs(lease)).store_timeout(millis(500)).build().unwrap());
+            Driver::new(&builder().dedup(store.clone()).lease(secs(lease)).store_timeout(millis(300)).build().unwrap());
         let start = Instant::now();
         assert_eq!(sent(&within(deliver(&driver, ID, Effects::default().handler())).await), PROCESSED);
         assert_eq!(within_of(secs(2 * 3_600), driver.drain(secs(2 * 3_600))).await, Ok(()));
@@ -117,7 +117,8 @@ async fn a_copy_while_a_commit_is_owed() {
     assert_eq!(effects.ids(), [ID]);
 }
 
-// E8: a commit that is refused because another process owns the event by now is not tried again, and changes nothing.
+// E8: a commit that is refused because another process owns the event by now changes nothing, and is tried again: the
+// other may fail. Once it is done, so is this.
 #[tokio::test(start_paused = true)]
 async fn a_commit_that_comes_too_late() {
     let store = Scripted::new().then(Step::Commit, vec![Fault::Fails; 10]);
@@ -131,6 +132,6 @@ async fn a_commit_that_comes_too_late() {
     assert_eq!(sent(&within(deliver(&driver, ID, effects.handler())).await), IN_FLIGHT);
 
     sleep(secs(3_600)).await;
-    assert_eq!((store.times(Step::Commit).last(), log.count("the claim is lost")), (Some(&51_000), 1));
+    assert_eq!((store.times(Step::Commit).last(), log.count("the claim is lost")), (Some(&52_700), 1));
     assert_eq!(sent(&within(deliver(&driver, ID, effects.handler())).await), DUPLICATE);
 }

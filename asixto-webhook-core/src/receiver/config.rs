@@ -278,9 +278,11 @@ impl Settings {
             ("ttl", self.ttl, P::DEFAULTS.least_ttl..=CENTURY),
         ];
         bounds.into_iter().try_for_each(|(setting, found, range)| in_range(setting, found, &range))?;
-        // A claim is renewed each third of its lease, and has to be held by then.
-        if self.store_timeout > self.lease / 3 * 2 {
-            return Err(ConfigError::ShortLease { lease: self.lease, store_timeout: self.store_timeout });
+        // A third of the lease passes before a claim is renewed, and in the worst case the store takes all of its time
+        // to say that it is granted, and again for each claim of the delivery before it is extended.
+        let least = self.store_timeout.saturating_mul(P::DEFAULTS.claims + 1) / 2 * 3;
+        if self.lease < least {
+            return Err(ConfigError::ShortLease { least, found: self.lease });
         }
         Ok(())
     }
@@ -342,10 +344,10 @@ pub enum ConfigError {
     },
     /// A claim could be over before the store has answered for it.
     ShortLease {
-        /// The lease.
-        lease: Duration,
-        /// The time for the store to answer.
-        store_timeout: Duration,
+        /// The least, with the time that the store has to answer.
+        least: Duration,
+        /// What was set.
+        found: Duration,
     },
     /// A time that cannot work.
     OutOfRange {
@@ -397,10 +399,10 @@ impl fmt::Display for ConfigError {
                 "expected `body_timeout`, `secrets_timeout` and `store_timeout` (for each claim) to be at most {most:?} \
                  together, the time for the answer, found {found:?}"
             ),
-            Self::ShortLease { lease, store_timeout } => write!(
+            Self::ShortLease { least, found } => write!(
                 f,
-                "expected `store_timeout` to be at most two thirds of `lease`, so that a claim is renewed in time, \
-                 found {store_timeout:?} and {lease:?}"
+                "expected `lease` to be at least {least:?}, so that it can be renewed in time while the store takes \
+                 `store_timeout` each time, found {found:?}"
             ),
             Self::OutOfRange { setting, least, most, found } => {
                 write!(f, "expected `{setting}` to be between {least:?} and {most:?}, found {found:?}")

@@ -3,7 +3,7 @@
 use alloc::sync::Arc;
 use core::fmt;
 
-use super::{Delivery, Receiver, place::Marks, wait::Silence};
+use super::{Authentic, Delivery, Receiver, place::Marks, wait::Silence};
 use crate::{
     dedup::Keys,
     event::Event,
@@ -79,7 +79,7 @@ impl<P: Provider> Receiver<P> {
         scope: &str,
         delivery: &Delivery<'_>,
         verified: Verified,
-    ) -> Result<(Event<P>, Marks), Answer> {
+    ) -> Result<Authentic<P>, Answer> {
         let Delivery { headers, body, .. } = delivery;
         let opened = self.0.provider.open(*headers, body, Keys::new(P::NAME, scope));
         let Opened { envelope, key, nonce } = opened
@@ -89,7 +89,7 @@ impl<P: Provider> Receiver<P> {
         if declared.is_some() && declared != event.envelope().environment() {
             return Err(self.conclude(Outcome::WrongEnvironment, self.line(&event)));
         }
-        Ok((event, Marks { key, nonce }))
+        Ok(Authentic { event, marks: Marks { key, nonce } })
     }
 
     /// Refuses what a known secret signed: what it says of itself is the sender's word, as far as it can be read.

@@ -14,7 +14,10 @@ use core::{fmt, time::Duration};
 use bytes::Bytes;
 
 pub(crate) use self::config::check_tolerance;
-use self::{config::Config, place::Sink};
+use self::{
+    config::Config,
+    place::{Marks, Sink},
+};
 pub use self::{
     config::{ConfigError, ReceiverBuilder},
     settle::{Handled, Settled, Ticket},
@@ -81,6 +84,19 @@ pub enum Admission<P: Provider = Asixto> {
     Process(Event<P>, Ticket<P>),
     /// Answer this; no handler runs.
     Answer(Answer),
+}
+
+/// A delivery that is genuine, of which nobody has said yet whether it is to be processed.
+#[must_use = "place it, or nothing comes of it"]
+pub struct Authentic<P: Provider = Asixto> {
+    event: Event<P>,
+    marks: Marks,
+}
+
+impl<P: Provider> fmt::Debug for Authentic<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Authentic").field(&self.event).finish()
+    }
 }
 
 /// What is wrong with a body before it is complete.
@@ -198,21 +214,26 @@ impl<P: Provider> Receiver<P> {
     /// Once this returned [`Admission::Process`], the event is claimed: run its handler to the end even if the sender
     /// hangs up, and settle the ticket.
     pub async fn admit(&self, delivery: Delivery<'_>) -> Admission<P> {
+        match self.authenticate(delivery).await {
+            Ok(authentic) => self.place(authentic).await,
+            Err(answer) => Admission::Answer(answer),
+        }
+    }
+
+    /// The first half of [`admit`](Self::admit): header, secrets, signature, window, envelope. It claims nothing, so
+    /// that it may be broken off.
+    ///
+    /// # Errors
+    /// The answer to a delivery that is not to be processed.
+    pub async fn authenticate(&self, delivery: Delivery<'_>) -> Result<Authentic<P>, Answer> {
         let scope = delivery.scope.unwrap_or(&self.0.settings.scope);
         if let Some(outcome) = self.unwanted(delivery.method, Some(delivery.body.len() as u64)) {
             let unverified = self.0.provider.glimpse(delivery.headers, &delivery.body);
-            return Admission::Answer(self.conclude(outcome, Line { scope, unverified, ..Line::default() }));
+            return Err(self.conclude(outcome, Line { scope, unverified, ..Line::default() }));
         }
-        let (verified, spelled) = match self.verify(scope, &delivery).await {
-            Ok(genuine) => genuine,
-            Err(answer) => return Admission::Answer(answer),
-        };
+        let (verified, spelled) = self.verify(scope, &delivery).await?;
         let scope = spelled.as_deref().unwrap_or(scope);
-        let (event, marks) = match self.open(scope, &delivery, verified) {
-            Ok(opened) => opened,
-            Err(answer) => return Admission::Answer(answer),
-        };
-        self.place(event, &marks).await
+        self.open(scope, &delivery, verified)
     }
 }
 

@@ -4,12 +4,12 @@ use alloc::sync::Arc;
 use core::time::Duration;
 
 use super::{
-    Admission, Receiver, Ticket,
-    running::Mark,
+    Admission, Authentic, Receiver, Ticket,
+    running::{Begun, Mark},
     settle::{Claims, Hold},
 };
 use crate::{
-    dedup::{Claim, Claimed, DedupKey, DedupStore, Fingerprint, StoreError},
+    dedup::{Claim, Claimed, DedupKey, DedupStore, Fingerprint, StoreError, Token},
     event::Event,
     inbox::{Accepted, Inbox, Record},
     log::{Chain, Line, TARGET, cut},
@@ -41,10 +41,15 @@ enum Taken {
 }
 
 impl<P: Provider> Receiver<P> {
-    pub(super) async fn place(&self, event: Event<P>, marks: &Marks) -> Admission<P> {
+    /// The second half of [`admit`](Self::admit): claims the event, or writes it to the inbox.
+    ///
+    /// Once this returned [`Admission::Process`], the event is claimed: run its handler to the end even if the sender
+    /// hangs up, and settle the ticket.
+    pub async fn place(&self, authentic: Authentic<P>) -> Admission<P> {
+        let Authentic { event, marks } = authentic;
         match &self.0.sink {
-            Sink::Handler(store) => self.claim(store.as_ref(), event, marks).await,
-            Sink::Inbox(inbox) => Admission::Answer(self.store(inbox.as_ref(), &event, marks).await),
+            Sink::Handler(store) => self.claim(store.as_ref(), event, &marks).await,
+            Sink::Inbox(inbox) => Admission::Answer(self.store(inbox.as_ref(), &event, &marks).await),
         }
     }
 
@@ -91,11 +96,29 @@ impl<P: Provider> Receiver<P> {
     async fn take(&self, store: &dyn DedupStore, key: &DedupKey, fingerprint: Fingerprint) -> Result<Mark, Taken> {
         let lease = self.0.settings.lease;
         match self.ask(|| store.claim(Claim::new(key, fingerprint, lease))).await {
-            Ok(Claimed::Fresh(token)) => self.0.running.begin(token).ok_or(Taken::InFlight(lease)),
+            Ok(Claimed::Fresh(token)) => self.begin(store, token, fingerprint).await.ok_or(Taken::InFlight(lease)),
             Ok(Claimed::Done) => Err(Taken::Done),
             Ok(Claimed::Conflict) => Err(Taken::Conflict),
             Ok(Claimed::InFlight { remaining }) => Err(Taken::InFlight(remaining.min(lease))),
             Err(error) => Err(Taken::Unknown(error)),
+        }
+    }
+
+    /// A run under a fresh claim; `None` where one is under way in this process.
+    async fn begin(&self, store: &dyn DedupStore, token: Token, fingerprint: Fingerprint) -> Option<Mark> {
+        let now = self.0.clock.now();
+        let until = now.saturating_add(self.0.settings.handler_limit);
+        if !store.keeps_apart() {
+            return Some(Mark::unlisted(&token, fingerprint, until));
+        }
+        match self.0.running.begin(token, fingerprint, now, until) {
+            Begun::Run(mark) => Some(mark),
+            Begun::Handed => None,
+            Begun::OtherBody(token) => {
+                // The run has lost its claim by this, and claims the event anew when it notices.
+                let _ = self.ask(|| store.release(&token)).await;
+                None
+            }
         }
     }
 

@@ -3,101 +3,147 @@
 //! A claim lapses when the store was away for a whole lease, or when handlers kept every thread from renewing it. The
 //! store then gives the event to the next copy, which cannot know that the first run never ended. Here it can.
 
-use crate::dedup::Token;
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+pub(super) use self::list::Running;
+use crate::{
+    dedup::{DedupKey, Fingerprint, Token},
+    time::UnixTime,
+};
+
+/// A claim of a run, until it is dropped.
+pub(super) struct Mark {
+    key: DedupKey,
+    run: Arc<Run>,
+    running: Running,
+}
+
+#[cfg_attr(not(feature = "std"), expect(dead_code, reason = "read by the list, which takes a lock"))]
+struct Run {
+    /// Of the newest claim.
+    fence: AtomicU64,
+    fingerprint: Fingerprint,
+    /// When its handler has had all of its time, whether or not anybody was able to say so.
+    until: UnixTime,
+}
+
+/// What a fresh claim is for.
+#[cfg_attr(not(feature = "std"), expect(dead_code, reason = "only the list tells runs apart"))]
+pub(super) enum Begun {
+    /// A run of its own.
+    Run(Mark),
+    /// The run that is under way, which renews and commits it from now on.
+    Handed,
+    /// Nobody: another body under the key is running.
+    OtherBody(Token),
+}
+
+impl Mark {
+    /// A run that is on no list, beside which others may run.
+    pub(super) fn unlisted(token: &Token, fingerprint: Fingerprint, until: UnixTime) -> Self {
+        Self::new(token, fingerprint, until, Running::default())
+    }
+
+    fn new(token: &Token, fingerprint: Fingerprint, until: UnixTime, running: Running) -> Self {
+        let run = Run { fence: AtomicU64::new(token.fence()), fingerprint, until };
+        Self { key: *token.key(), run: Arc::new(run), running }
+    }
+
+    /// The newest token of the claim.
+    pub(super) fn token(&self) -> Token {
+        Token::new(self.key, self.run.fence.load(Ordering::SeqCst))
+    }
+
+    /// Goes on under another claim of the same key.
+    pub(super) fn hold(&self, token: &Token) {
+        self.run.fence.store(token.fence(), Ordering::SeqCst);
+    }
+
+    pub(super) fn fingerprint(&self) -> Fingerprint {
+        self.run.fingerprint
+    }
+
+    /// Takes the run off the list: what the store says of its key counts again.
+    pub(super) fn end(&self) {
+        self.running.remove(self);
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
 
 #[cfg(feature = "std")]
-mod imp {
+mod list {
     use alloc::{collections::BTreeMap, sync::Arc};
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
-    use super::Token;
-    use crate::dedup::DedupKey;
+    use super::{Begun, DedupKey, Fingerprint, Mark, Run, Token, UnixTime};
 
-    /// The keys that are claimed, each with the token that holds it. Clones are the same list.
+    /// The runs under way. Clones are the same list.
     #[derive(Clone, Default)]
-    pub(in crate::receiver) struct Running(Arc<Mutex<BTreeMap<DedupKey, Arc<Mutex<Token>>>>>);
+    pub(in crate::receiver) struct Running(Arc<Mutex<BTreeMap<DedupKey, Arc<Run>>>>);
 
     impl Running {
-        /// Puts a fresh claim on the list. Where its key is there already, `None`: whoever runs it has the newer claim
-        /// from now on, and renews and commits that one.
-        ///
-        /// A store that gives out the same token twice, as [`NoDedup`](crate::NoDedup) does, keeps nothing apart, and
-        /// neither is it done here.
-        pub(in crate::receiver) fn begin(&self, token: Token) -> Option<Mark> {
-            let mut running = lock(&self.0);
-            let key = *token.key();
-            let earlier = running.get(&key);
-            if let Some(holder) = earlier.filter(|holder| *lock(holder) != token) {
-                *lock(holder) = token;
-                return None;
-            }
-            let first = earlier.is_none();
-            let holder = Arc::new(Mutex::new(token));
-            if first {
-                running.insert(key, Arc::clone(&holder));
-            }
-            drop(running);
-            Some(Mark { running: self.clone(), key, holder })
-        }
-    }
-
-    /// A claim on the list, until it is dropped.
-    pub(in crate::receiver) struct Mark {
-        running: Running,
-        key: DedupKey,
-        holder: Arc<Mutex<Token>>,
-    }
-
-    impl Mark {
-        /// The newest token of the claim.
-        pub(in crate::receiver) fn token(&self) -> Token {
-            lock(&self.holder).clone()
-        }
-
-        /// Takes the claim off the list: what the store says of its key counts again.
-        pub(in crate::receiver) fn end(&self) {
-            let mut running = lock(&self.running.0);
-            if running.get(&self.key).is_some_and(|holder| Arc::ptr_eq(holder, &self.holder)) {
-                running.remove(&self.key);
+        /// Begins a run that may take `until` then, unless one is under way.
+        pub(in crate::receiver) fn begin(
+            &self,
+            token: Token,
+            fingerprint: Fingerprint,
+            now: UnixTime,
+            until: UnixTime,
+        ) -> Begun {
+            let mut runs = self.lock();
+            match runs.get(token.key()).filter(|run| now < run.until) {
+                Some(run) if run.fingerprint != fingerprint => Begun::OtherBody(token),
+                Some(run) => {
+                    run.fence.store(token.fence(), super::Ordering::SeqCst);
+                    Begun::Handed
+                }
+                None => {
+                    let mark = Mark::new(&token, fingerprint, until, self.clone());
+                    runs.insert(mark.key, Arc::clone(&mark.run));
+                    Begun::Run(mark)
+                }
             }
         }
-    }
 
-    impl Drop for Mark {
-        fn drop(&mut self) {
-            self.end();
+        pub(super) fn remove(&self, mark: &Mark) {
+            let mut runs = self.lock();
+            if runs.get(&mark.key).is_some_and(|run| Arc::ptr_eq(run, &mark.run)) {
+                runs.remove(&mark.key);
+            }
         }
-    }
 
-    /// Every change is one step, so a panic elsewhere cannot have left half of one behind the lock.
-    fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-        mutex.lock().unwrap_or_else(PoisonError::into_inner)
+        /// Every change is one step, so a panic elsewhere cannot have left half of one behind the lock.
+        fn lock(&self) -> MutexGuard<'_, BTreeMap<DedupKey, Arc<Run>>> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        }
     }
 }
 
 /// Without a lock from the standard library there is no list, and the store alone decides.
 #[cfg(not(feature = "std"))]
-mod imp {
-    use super::Token;
+mod list {
+    use super::{Begun, Fingerprint, Mark, Token, UnixTime};
 
     #[derive(Clone, Default)]
     pub(in crate::receiver) struct Running;
 
     impl Running {
-        pub(in crate::receiver) fn begin(&self, token: Token) -> Option<Mark> {
-            Some(Mark(token))
-        }
-    }
-
-    pub(in crate::receiver) struct Mark(Token);
-
-    impl Mark {
-        pub(in crate::receiver) fn token(&self) -> Token {
-            self.0.clone()
+        pub(in crate::receiver) fn begin(
+            &self,
+            token: Token,
+            fingerprint: Fingerprint,
+            _: UnixTime,
+            until: UnixTime,
+        ) -> Begun {
+            Begun::Run(Mark::unlisted(&token, fingerprint, until))
         }
 
-        pub(in crate::receiver) fn end(&self) {}
+        pub(super) fn remove(&self, _: &Mark) {}
     }
 }
-
-pub(super) use imp::{Mark, Running};

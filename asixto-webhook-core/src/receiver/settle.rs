@@ -8,7 +8,7 @@ use core::{
 
 use super::{Receiver, place::Sink, running::Mark};
 use crate::{
-    dedup::{Held, StoreError},
+    dedup::{Claim, Claimed, Held, StoreError},
     event::Event,
     log::{Chain, Line, TARGET, cut, reason},
     outcome::{Answer, Outcome},
@@ -22,11 +22,13 @@ pub struct Ticket<P: Provider = Asixto> {
     claims: Claims,
     /// Whether the sender has been told that the handler is slow.
     slow: AtomicBool,
+    /// Whether it is known, and logged, that the claim is lost.
+    lost: AtomicBool,
 }
 
 impl<P: Provider> Ticket<P> {
     pub(super) const fn new(event: Event<P>, claims: Claims) -> Self {
-        Self { event, claims, slow: AtomicBool::new(false) }
+        Self { event, claims, slow: AtomicBool::new(false), lost: AtomicBool::new(false) }
     }
 }
 
@@ -86,19 +88,21 @@ impl fmt::Display for Handled {
 pub struct Settled<P: Provider = Asixto> {
     /// The answer to the sender.
     pub answer: Answer,
-    /// A claim whose handler succeeded while the store did not take the commit. The sender is told 2xx all the same,
-    /// since 503 would run the handler again; whoever settles calls [`Receiver::commit`] until it succeeds.
+    /// A claim whose handler succeeded while the store did not take the commit, or another delivery has the event. The sender is told 2xx all the same,
+    /// since 503 would run the handler again; whoever settles calls [`Receiver::commit`] until it is [`Held::Yes`].
     pub uncommitted: Option<Ticket<P>>,
 }
 
 impl<P: Provider> Receiver<P> {
-    /// Extends a claim by another lease. [`Held::Lost`] if another delivery has taken the event over.
+    /// Extends a claim by another lease, or claims the event anew if it is nobody's. [`Held::Lost`] while another
+    /// delivery has it.
     ///
-    /// A store that cannot be reached is logged and no reason to give up: the lease may still hold.
+    /// Neither that nor a store that cannot be reached is a reason to stop renewing: the other may fail, and the lease
+    /// may still hold.
     pub async fn renew(&self, ticket: &Ticket<P>) -> Held {
         let mut all = Held::Yes;
         for hold in ticket.claims.iter() {
-            if matches!(self.take_step(Step::Renew, ticket, hold).await, Ok(Held::Lost)) {
+            if matches!(self.hold_on(Step::Renew, ticket, hold).await, Ok(Held::Lost)) {
                 all = Held::Lost;
             }
         }
@@ -147,7 +151,8 @@ impl<P: Provider> Receiver<P> {
     pub async fn settle(&self, ticket: Ticket<P>, handled: impl Into<Handled>) -> Settled<P> {
         let answer = self.finished(&ticket, handled.into());
         let uncommitted = if answer.outcome() == Outcome::Processed {
-            self.commit(&ticket).await.err().map(|_| ticket)
+            let committed = self.commit(&ticket).await.is_ok_and(|held| held == Held::Yes);
+            (!committed).then_some(ticket)
         } else {
             // What is not released ends with its lease.
             let _ = self.release(&ticket).await;
@@ -188,14 +193,15 @@ impl<P: Provider> Receiver<P> {
         );
     }
 
-    /// Commits a claim whose handler succeeded, see [`Settled::uncommitted`].
+    /// Commits a claim whose handler succeeded, see [`Settled::uncommitted`]. [`Held::Lost`] while another delivery has
+    /// the event: once that one is done, or has given up, this is [`Held::Yes`].
     ///
     /// # Errors
-    /// Where the store did not take it; it is worth trying again.
+    /// Where the store did not take it. Either is worth trying again.
     pub async fn commit(&self, ticket: &Ticket<P>) -> Result<Held, StoreError> {
         let mut all = Held::Yes;
         for hold in ticket.claims.iter() {
-            if self.take_step(Step::Commit, ticket, hold).await? == Held::Lost {
+            if self.hold_on(Step::Commit, ticket, hold).await? == Held::Lost {
                 all = Held::Lost;
             }
         }
@@ -235,6 +241,23 @@ impl<P: Provider> Receiver<P> {
         }
     }
 
+    /// Takes a step, under a new claim if the old one is lost and the event nobody's.
+    async fn hold_on(&self, step: Step, ticket: &Ticket<P>, hold: &Hold) -> Result<Held, StoreError> {
+        let held = self.take_step(step, ticket, hold).await;
+        let (Ok(Held::Lost), Sink::Handler(store)) = (&held, &self.0.sink) else { return held };
+        let token = hold.mark.token();
+        let claim = Claim::new(token.key(), hold.mark.fingerprint(), self.0.settings.lease);
+        match self.ask(|| store.claim(claim)).await? {
+            Claimed::Fresh(token) => {
+                hold.mark.hold(&token);
+                self.take_step(step, ticket, hold).await
+            }
+            // Another has done it as well: what this one did is no less done.
+            Claimed::Done | Claimed::Conflict if matches!(step, Step::Commit) => Ok(Held::Yes),
+            _ => held,
+        }
+    }
+
     /// Takes a step with the newest token of a claim.
     async fn take_step(&self, step: Step, ticket: &Ticket<P>, hold: &Hold) -> Result<Held, StoreError> {
         let Sink::Handler(store) = &self.0.sink else { return Ok(Held::Lost) };
@@ -256,21 +279,20 @@ impl<P: Provider> Receiver<P> {
                 break held;
             }
         };
-        if matches!((step, &held), (Step::Commit, Ok(_))) {
-            hold.mark.end();
-        }
         let event_id = cut(ticket.event.id());
-        let step = step.name();
+        let name = step.name();
         match &held {
             Ok(Held::Yes) => {}
+            // Asked for again and again it is said once.
+            Ok(Held::Lost) if ticket.lost.swap(true, Ordering::Relaxed) => {}
             Ok(Held::Lost) => tracing::warn!(
                 target: TARGET,
                 event_id,
-                step,
+                step = name,
                 "the claim is lost: another delivery of the event has taken it over"
             ),
             Err(error) => {
-                tracing::error!(target: TARGET, event_id, step, reason = reason(&Chain(error)), "store failed")
+                tracing::error!(target: TARGET, event_id, step = name, reason = reason(&Chain(error)), "store failed")
             }
         }
         held

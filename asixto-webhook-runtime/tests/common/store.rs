@@ -62,7 +62,7 @@ pub(crate) struct Scripted(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    store: MemoryStore,
+    store: Mutex<MemoryStore>,
     made: Instant,
     /// For the next times that a step is asked for, and for all times after them.
     faults: Mutex<Vec<(Step, VecDeque<Fault>, Fault)>>,
@@ -82,11 +82,20 @@ impl Scripted {
 
     fn with_clock(clock: impl Clock + 'static) -> Self {
         Self(Arc::new(Inner {
-            store: MemoryStore::default().with_clock(clock),
+            store: Mutex::new(MemoryStore::default().with_clock(clock)),
             made: Instant::now(),
             faults: Mutex::default(),
             asked: watch::Sender::default(),
         }))
+    }
+
+    /// Loses everything, and counts from the beginning again.
+    pub(crate) fn forget(&self) {
+        *self.0.store.lock().unwrap() = MemoryStore::default().with_clock(TokioClock(Instant::now()));
+    }
+
+    fn memory(&self) -> MemoryStore {
+        self.0.store.lock().unwrap().clone()
     }
 
     /// From now on `step` meets these faults, one after the other, and then none.
@@ -162,19 +171,23 @@ impl Scripted {
 
 impl DedupStore for Scripted {
     fn claim<'a>(&'a self, claim: Claim<'a>) -> BoxFuture<'a, Result<Claimed, StoreError>> {
-        self.perform(Step::Claim, 0, self.0.store.claim(claim))
+        let store = self.memory();
+        self.perform(Step::Claim, 0, Box::pin(async move { store.claim(claim).await }))
     }
 
     fn extend<'a>(&'a self, token: &'a Token, lease: Duration) -> BoxFuture<'a, Result<Held, StoreError>> {
-        self.perform(Step::Extend, token.fence(), self.0.store.extend(token, lease))
+        let store = self.memory();
+        self.perform(Step::Extend, token.fence(), Box::pin(async move { store.extend(token, lease).await }))
     }
 
     fn commit<'a>(&'a self, token: &'a Token, ttl: Duration) -> BoxFuture<'a, Result<Held, StoreError>> {
-        self.perform(Step::Commit, token.fence(), self.0.store.commit(token, ttl))
+        let store = self.memory();
+        self.perform(Step::Commit, token.fence(), Box::pin(async move { store.commit(token, ttl).await }))
     }
 
     fn release<'a>(&'a self, token: &'a Token) -> BoxFuture<'a, Result<Held, StoreError>> {
-        self.perform(Step::Release, token.fence(), self.0.store.release(token))
+        let store = self.memory();
+        self.perform(Step::Release, token.fence(), Box::pin(async move { store.release(token).await }))
     }
 }
 
