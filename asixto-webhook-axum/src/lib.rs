@@ -88,7 +88,7 @@
 //! });
 //! let receiver = Receiver::builder().secrets(secrets).dedup(MemoryStore::default()).build()?;
 //! let layer = WebhookLayer::new(&receiver)
-//!     .scope_from(|parts| parts.uri.path().rsplit('/').next().unwrap_or_default().to_owned());
+//!     .scope_from(|parts| parts.uri.path().rsplit('/').next().unwrap_or_default().to_owned())?;
 //! let app = Router::new().route(
 //!     "/webhooks/{tenant}",
 //!     post(async |VerifiedEvent(event): VerifiedEvent| println!("{} for {}", event.id(), event.scope())).layer(layer),

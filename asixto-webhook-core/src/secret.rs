@@ -228,6 +228,8 @@ pub enum SecretError {
     },
     /// The text has a comma, white space or a control character inside.
     Several,
+    /// The text has a character that is not ASCII.
+    NotAscii,
     /// The text is the prefix and nothing else.
     PrefixOnly {
         /// The prefix.
@@ -275,6 +277,10 @@ impl fmt::Display for SecretError {
             Self::Several => f.write_str(
                 "expected one secret, found a comma, white space or a control character inside it: \
                  are these several secrets? give each one by itself",
+            ),
+            Self::NotAscii => f.write_str(
+                "expected the secret in ASCII, as issued, found another character: \
+                 was it copied from a formatted text, with a typographic quote or an invisible blank?",
             ),
             Self::PrefixOnly { prefix } => {
                 write!(f, "expected a secret after `{prefix}`, found nothing behind the prefix")

@@ -25,17 +25,31 @@ pub trait SecretSource<P: Provider = Asixto>: Send + Sync {
     /// An unknown scope costs a MAC like any other and is answered like a signature that does not match, so a
     /// sender cannot find out which scopes exist. A failure is answered with 503: the sender tries again.
     fn secrets<'a>(&'a self, scope: &'a str) -> BoxFuture<'a, Result<Option<SecretSet<P>>, Unavailable>>;
+
+    /// Whether each scope has secrets of its own. One set for all of them would let a delivery that was made for one
+    /// scope be a new event in every other.
+    fn is_per_scope(&self) -> bool {
+        true
+    }
 }
 
 impl<P: Provider, S: SecretSource<P> + ?Sized> SecretSource<P> for Arc<S> {
     fn secrets<'a>(&'a self, scope: &'a str) -> BoxFuture<'a, Result<Option<SecretSet<P>>, Unavailable>> {
         (**self).secrets(scope)
     }
+
+    fn is_per_scope(&self) -> bool {
+        (**self).is_per_scope()
+    }
 }
 
 impl<P: Provider> SecretSource<P> for SecretSet<P> {
     fn secrets<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<SecretSet<P>>, Unavailable>> {
         Box::pin(core::future::ready(Ok(Some(self.clone()))))
+    }
+
+    fn is_per_scope(&self) -> bool {
+        false
     }
 }
 
@@ -82,6 +96,10 @@ impl<P: Provider> RotatingSecrets<P> {
 impl<P: Provider> SecretSource<P> for RotatingSecrets<P> {
     fn secrets<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<SecretSet<P>>, Unavailable>> {
         Box::pin(core::future::ready(Ok(Some(self.current()))))
+    }
+
+    fn is_per_scope(&self) -> bool {
+        false
     }
 }
 

@@ -114,6 +114,7 @@ fn secret_error() {
         SecretError::Quoted,
         SecretError::WrongPrefix { expected: "whsec_" },
         SecretError::Several,
+        SecretError::NotAscii,
         SecretError::PrefixOnly { prefix: "whsec_" },
         SecretError::NotBase64 { prefix: "whsec_" },
         SecretError::NoLabel,
@@ -129,6 +130,7 @@ fn secret_error() {
     expected the secret alone, found a quote at one of its ends: remove the quotes
     expected a secret that starts with `whsec_`, found another beginning: use it as issued, prefix included
     expected one secret, found a comma, white space or a control character inside it: are these several secrets? give each one by itself
+    expected the secret in ASCII, as issued, found another character: was it copied from a formatted text, with a typographic quote or an invisible blank?
     expected a secret after `whsec_`, found nothing behind the prefix
     expected base64 after `whsec_`, found another text: is it a secret of another provider?
     expected a label for the secret, found an empty text
@@ -311,6 +313,7 @@ fn config_errors() {
         refused(|builder| builder.inbox(FakeInbox::new(Says::Fails))),
         ConfigError::NoClock,
         refused(|builder| builder.scope("")),
+        builder().dedup(NoDedup).build().unwrap().check_scopes().unwrap_err(),
         refused(|builder| builder.body_limit(263_167)),
         refused(|builder| builder.body_limit(0)),
         refused(|builder| builder.tolerance(nothing)),
@@ -338,6 +341,7 @@ fn config_errors() {
     expected one place for events, found two: call either `dedup`, to run a handler, or `inbox`, which deduplicates by itself
     expected a clock, found none: call `clock`, or turn on the feature `std` for the system's
     expected a name for the endpoint, found an empty text: leave `scope` out for the default
+    expected secrets that are looked up for each scope, found one set for all of them, under which a delivery to one scope would be a new event in every other: call `secrets` with `lookup`
     expected `body_limit` to be at least 263168 bytes, which the sender may send, found 263167
     expected `body_limit` to be at least 263168 bytes, which the sender may send, found 0
     expected `tolerance` to be between 1s and 86400s, found 0ns

@@ -5,9 +5,10 @@ mod common;
 
 use std::time::Duration;
 
-use asixto_webhook_core::{Admission, Event, Held, NoDedup, Outcome, Receiver, Ticket};
+use asixto_webhook_core::{Admission, Event, Held, NoDedup, Outcome, Receiver, Ticket, UnixTime, testing::ManualClock};
+use asixto_webhook_store::MemoryStore;
 use common::{
-    ID, answered, block_on, builder, deliver, envelope,
+    ID, NOW, answered, block_on, builder, deliver, envelope,
     fakes::{Asked, FakeStore, Found, Says},
     headers, processed,
 };
@@ -49,6 +50,36 @@ fn a_claim_that_lapsed_is_still_the_runs_own() {
         panic!("{:?}", store.asked())
     };
     assert_eq!(answered(deliver(&receiver, envelope(ID))).outcome(), Outcome::Duplicate);
+}
+
+// E6: a copy with another body is in flight as well, but its claim is not the run's: what is committed is what has run.
+#[test]
+fn another_body_under_a_claim_that_lapsed() {
+    let clock = ManualClock::new(UnixTime::from_secs(NOW));
+    let store = MemoryStore::default().with_clock(clock.clone());
+    let receiver = builder().dedup(store).refuse_conflicts(true).build().unwrap();
+    let (_, ticket) = begin(&receiver, ID);
+    let other = || envelope(ID).replace("live", "test");
+    clock.advance(LEASE);
+    assert_eq!(answered(deliver(&receiver, other())).outcome(), Outcome::InFlight);
+    assert!(block_on(receiver.settle(ticket, 200)).uncommitted.is_none());
+    assert_eq!(answered(deliver(&receiver, envelope(ID))).outcome(), Outcome::Duplicate);
+    assert_eq!(answered(deliver(&receiver, other())).outcome(), Outcome::Conflict);
+}
+
+// E5: a run past its time is over even where nobody could say so, as when its task has lost its thread.
+#[test]
+fn a_run_that_nobody_ends() {
+    let clock = ManualClock::new(UnixTime::from_secs(NOW));
+    let store = MemoryStore::default().with_clock(clock.clone());
+    let limit = Duration::from_secs(60);
+    let receiver = builder().clock(clock.clone()).dedup(store).handler_limit(limit).build().unwrap();
+    let (_, stuck) = begin(&receiver, ID);
+    clock.advance(LEASE);
+    assert_eq!(answered(deliver(&receiver, envelope(ID))).outcome(), Outcome::InFlight);
+    clock.advance(LEASE);
+    let (_, next) = begin(&receiver, ID);
+    drop((stuck, next));
 }
 
 // E5: the same for a run that fails, and after it the next attempt is a run of its own.

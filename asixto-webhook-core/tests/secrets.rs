@@ -82,6 +82,14 @@ fn wrongly_prefixed() {
     }
 }
 
+// D3: what a formatted text does to a secret that is copied from it.
+#[test]
+fn not_ascii() {
+    for text in ["whsec_Zm9v\u{200b}", "whsec_Zm9v\u{201d}", "whsec_Zm\u{ad}9v", "whsec_\u{2013}Zm9v"] {
+        assert_eq!(refusal(text), SecretError::NotAscii, "{text:?}");
+    }
+}
+
 // D3
 #[test]
 fn prefix_only() {

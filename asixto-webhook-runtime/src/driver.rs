@@ -20,7 +20,7 @@ use tokio::{
     time::{Instant, sleep, sleep_until, timeout, timeout_at},
 };
 use tokio_util::task::TaskTracker;
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
 use crate::body::Received;
 
@@ -125,7 +125,7 @@ impl<P: Provider> Driver<P> {
 
         let (reply, answer) = oneshot::channel();
         // Called inside its task, so that a handler which panics before its first await is caught as well.
-        let start = |event| tokio::spawn(async move { handler(request, event).await }.in_current_span());
+        let start = |event, span| tokio::spawn(async move { handler(request, event).await }.instrument(span));
         let work = self.clone().supervise(arrived, authentic, start, status, reply);
         tokio::spawn(self.work.track_future(work.in_current_span()));
         self.outcome(arrived, answer).await
@@ -154,7 +154,7 @@ impl<P: Provider> Driver<P> {
         self,
         arrived: Instant,
         authentic: Authentic<P>,
-        start: impl FnOnce(Event<P>) -> JoinHandle<R>,
+        start: impl FnOnce(Event<P>, Span) -> JoinHandle<R>,
         status: fn(&R) -> u16,
         reply: oneshot::Sender<Reply<R>>,
     ) {
@@ -164,7 +164,7 @@ impl<P: Provider> Driver<P> {
         };
 
         let mut sender = Sender { receiver: &self.receiver, ticket: &ticket, arrived, waiting: Some(reply) };
-        let handler = start(event);
+        let handler = start(event, self.receiver.span(&ticket));
         let response = sender.hold(self.attend(handler, &ticket)).await;
         let handled = response.as_ref().map_or(Handled::Panicked, |response| Handled::Answered(status(response)));
         let answer = self.receiver.finished(&ticket, handled);

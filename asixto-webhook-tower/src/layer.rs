@@ -2,7 +2,7 @@
 
 use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 
-use asixto_webhook_core::{Asixto, Receiver, provider::Provider};
+use asixto_webhook_core::{Asixto, ConfigError, Receiver, provider::Provider};
 use asixto_webhook_runtime::{Driver, Undrained};
 use bytes::Bytes;
 use http::request::Parts;
@@ -41,15 +41,17 @@ impl<P: Provider, B> WebhookLayer<P, B> {
     /// Takes the scope (the tenant) from each request, for many tenants on one route: secrets are looked up for it,
     /// and ids are unique within it. Take it from the path, never from something a sender can vary, such as `Host`.
     ///
-    /// Secrets have to be looked up by it, and one tenant has to be one text: where one set of secrets serves several
-    /// scopes, a captured delivery is a new event in each of them. A look-up that finds the same tenant for `acme` and
+    /// One tenant has to be one text, or a captured delivery is a new event under each of its names. A look-up that finds the same tenant for `acme` and
     /// `ACME` says which it is with [`SecretSet::for_scope`](asixto_webhook_core::SecretSet::for_scope).
     ///
     /// An empty text is a scope that nobody knows; a panic is answered 500.
-    #[must_use]
-    pub fn scope_from(mut self, scope: impl Fn(&Parts) -> String + Send + Sync + 'static) -> Self {
+    ///
+    /// # Errors
+    /// [`ConfigError::SharedSecrets`] where the receiver has one set of secrets for all scopes.
+    pub fn scope_from(mut self, scope: impl Fn(&Parts) -> String + Send + Sync + 'static) -> Result<Self, ConfigError> {
+        self.driver.receiver().check_scopes()?;
         self.scope = Some(Arc::new(scope));
-        self
+        Ok(self)
     }
 
     /// Waits until every delivery that was admitted is settled: the last step of a graceful shutdown, after the

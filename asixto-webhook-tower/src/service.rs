@@ -34,6 +34,7 @@ where
     ReqBody: Body + Send + 'static,
     ResBody: Default + Send + 'static,
 {
+    /// With the [`Outcome`](asixto_webhook_core::Outcome) in its extensions, for metrics: never for the sender.
     type Response = Response<ResBody>;
     type Error = S::Error;
     type Future = ResponseFuture<Response<ResBody>, S::Error>;
@@ -117,6 +118,7 @@ fn decorate<B>(response: &mut Response<B>, answer: &Answer) {
     if let Ok(status) = StatusCode::from_u16(answer.status()) {
         *response.status_mut() = status;
     }
+    response.extensions_mut().insert(answer.outcome());
     for (name, value) in answer.headers() {
         if let Ok(value) = HeaderValue::from_str(&value) {
             response.headers_mut().insert(HeaderName::from_static(name), value);

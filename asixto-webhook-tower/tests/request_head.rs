@@ -6,7 +6,7 @@ mod common;
 
 use asixto_webhook_tower::{
     WebhookLayer,
-    core::{Outcome, SecretSet, Unavailable, UnixTime, lookup, sign},
+    core::{ConfigError, Outcome, RotatingSecrets, SecretSet, Unavailable, UnixTime, lookup, sign},
 };
 use bytes::Bytes;
 use common::{
@@ -139,6 +139,7 @@ fn tenants() -> WebhookLayer {
     });
     WebhookLayer::new(&builder().secrets(secrets).build().unwrap())
         .scope_from(|parts| parts.uri.path().rsplit('/').next().unwrap_or_default().to_owned())
+        .unwrap()
 }
 
 fn for_tenant(tenant: &str, secrets: &SecretSet, id: &str) -> Request<Full<Bytes>> {
@@ -184,13 +185,27 @@ async fn an_unknown_tenant() {
     assert_eq!(seen.ids(), [""; 0]);
 }
 
+/// A look-up that finds the same secrets for each.
+fn for_every_tenant() -> WebhookLayer {
+    WebhookLayer::new(&builder().secrets(lookup(|_| async { Ok(Some(secrets(SECRET))) })).build().unwrap())
+}
+
+// E1: with one set for all, what was made for one tenant would be a new event of every other.
+#[test]
+fn tenants_need_secrets_of_their_own() {
+    for receiver in [builder().secrets(secrets(SECRET)), builder().secrets(RotatingSecrets::new(secrets(SECRET)))] {
+        let layer = WebhookLayer::new(&receiver.build().unwrap()).scope_from(|_| "acme".to_owned());
+        assert_eq!(layer.err(), Some(ConfigError::SharedSecrets));
+    }
+}
+
 // Whatever type of body the inner service wants, and whichever of the two is said first.
 #[tokio::test(start_paused = true)]
 async fn tenants_and_another_body() {
     let scope = |parts: &http::request::Parts| parts.uri.path().to_owned();
     let layers = [
-        layer().scope_from(scope).restore_as::<axum::body::Body>(),
-        layer().restore_as::<axum::body::Body>().scope_from(scope),
+        for_every_tenant().scope_from(scope).unwrap().restore_as::<axum::body::Body>(),
+        for_every_tenant().restore_as::<axum::body::Body>().scope_from(scope).unwrap(),
     ];
     for layer in layers {
         let seen = Seen::default();
@@ -204,13 +219,14 @@ async fn tenants_and_another_body() {
 #[tokio::test(start_paused = true)]
 async fn a_scope_that_cannot_be_told() {
     let (seen, log) = (Seen::default(), Log::start());
-    let service = layer()
+    let service = for_every_tenant()
         .scope_from(|parts| parts.headers["x-tenant"].to_str().unwrap().to_owned())
+        .unwrap()
         .layer(seen.service::<_, Full<Bytes>>());
     assert_eq!(told(&send(&service, delivery(ID)).await), row(Outcome::HandlerFailed));
     assert_eq!(log.delivery().field("reason"), Some("the function that names the scope of a request panicked"));
 
-    let service = layer().scope_from(|_| String::new()).layer(seen.service::<_, Full<Bytes>>());
+    let service = for_every_tenant().scope_from(|_| String::new()).unwrap().layer(seen.service::<_, Full<Bytes>>());
     assert_eq!(told(&send(&service, delivery(ID)).await), row(Outcome::SignatureMismatch));
     assert!(seen.all().is_empty());
 }
@@ -219,8 +235,9 @@ async fn a_scope_that_cannot_be_told() {
 #[tokio::test(start_paused = true)]
 async fn a_scope_from_a_header() {
     let seen = Seen::default();
-    let service = layer()
+    let service = for_every_tenant()
         .scope_from(|parts| format!("{}-{}", parts.method, parts.headers["x-tenant"].to_str().unwrap()))
+        .unwrap()
         .layer(seen.service::<_, Full<Bytes>>());
     let body = envelope(ID);
     let mut request = post(&body, Full::new(body.clone()));

@@ -87,6 +87,16 @@ async fn diagnostics() {
     assert_eq!(response.headers().get_all(OUTCOME).iter().collect::<Vec<_>>(), ["processed"]);
 }
 
+// K10: a service counts outcomes without asking for the header; the sender sees nothing of it.
+#[tokio::test(start_paused = true)]
+async fn outcomes_for_metrics() {
+    let service = layer().layer(Seen::default().service::<_, Full<Bytes>>());
+    let outcome = async |request| send(&service, request).await.extensions().get::<Outcome>().copied();
+    assert_eq!(outcome(delivery(ID)).await, Some(Outcome::Processed));
+    assert_eq!(outcome(delivery(ID)).await, Some(Outcome::Duplicate));
+    assert_eq!(outcome(Request::get("/").body(Full::default()).unwrap()).await, Some(Outcome::MethodNotAllowed));
+}
+
 // No oracle: a refusal says nothing but its status, and shows no difference between one reason and another.
 #[tokio::test(start_paused = true)]
 async fn a_refusal_says_nothing() {

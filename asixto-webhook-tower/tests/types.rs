@@ -67,7 +67,7 @@ async fn nothing_is_borrowed() {
 // D3: what they show is of use, and no secret.
 #[tokio::test(start_paused = true)]
 async fn debug_output() {
-    let layer = layer().scope_from(|_| "acme".to_owned());
+    let layer = layer();
     let mut service = layer.layer(Seen::default().service::<_, Full<Bytes>>());
     let shown = format!("{layer:?} {service:?}");
     for expected in ["WebhookLayer {", "Webhook {", "Strict {", "body_limit: 263168", "running: 0"] {

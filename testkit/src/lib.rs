@@ -17,7 +17,7 @@ use tracing::{
 use tracing_subscriber::{
     Layer,
     layer::{Context, SubscriberExt},
-    registry::LookupSpan,
+    registry::{LookupSpan, SpanRef},
 };
 
 /// One event, or the beginning of a span.
@@ -27,8 +27,10 @@ pub struct Line {
     pub level: Level,
     /// Where it comes from.
     pub target: String,
-    /// The innermost span that it stands in.
+    /// The innermost span that it stands in, or that it begins.
     pub span: Option<&'static str>,
+    /// The span around that one.
+    pub parent: Option<&'static str>,
     /// Its fields by name, the message among them.
     pub fields: BTreeMap<&'static str, String>,
 }
@@ -113,24 +115,34 @@ struct ToThread;
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ToThread {
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
-        keep(event.metadata(), context.event_span(event).map(|span| span.name()), |fields| event.record(fields));
+        keep(event.metadata(), context.event_span(event), |fields| event.record(fields));
     }
 
-    fn on_new_span(&self, span: &Attributes<'_>, _: &Id, _: Context<'_, S>) {
-        keep(span.metadata(), Some(span.metadata().name()), |fields| span.record(fields));
+    fn on_new_span(&self, span: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        keep(span.metadata(), context.span(id), |fields| span.record(fields));
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
         if let Some(span) = context.span(id) {
-            keep(span.metadata(), Some(span.name()), |fields| values.record(fields));
+            keep(span.metadata(), Some(span), |fields| values.record(fields));
         }
     }
 }
 
-fn keep(metadata: &Metadata<'_>, span: Option<&'static str>, record: impl FnOnce(&mut Fields)) {
+fn keep<'s, S: LookupSpan<'s>>(
+    metadata: &Metadata<'_>,
+    span: Option<SpanRef<'s, S>>,
+    record: impl FnOnce(&mut Fields),
+) {
     let mut fields = Fields::default();
     record(&mut fields);
-    let line = Line { level: *metadata.level(), target: metadata.target().into(), span, fields: fields.0 };
+    let line = Line {
+        level: *metadata.level(),
+        target: metadata.target().into(),
+        span: span.as_ref().map(SpanRef::name),
+        parent: span.and_then(|span| span.parent().map(|parent| parent.name())),
+        fields: fields.0,
+    };
     LINES.with_borrow_mut(|lines| lines.push(line));
 }
 

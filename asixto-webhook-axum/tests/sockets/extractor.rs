@@ -119,7 +119,8 @@ async fn tenants() {
     });
     let receiver = Receiver::builder().secrets(secrets).dedup(MemoryStore::default()).diagnostics(true).build();
     let layer = WebhookLayer::new(&receiver.unwrap())
-        .scope_from(|parts| parts.uri.path().rsplit('/').next().unwrap_or_default().to_owned());
+        .scope_from(|parts| parts.uri.path().rsplit('/').next().unwrap_or_default().to_owned())
+        .unwrap();
     let hook = async |VerifiedEvent(event): VerifiedEvent| event.scope().to_owned();
     let server = Server::serve(Router::new().route("/{tenant}", post(hook).layer(layer.clone())), layer).await;
 

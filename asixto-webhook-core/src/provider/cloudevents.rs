@@ -86,7 +86,8 @@ impl Provider for CloudEvents {
 
     fn open(&self, headers: Headers<'_>, body: &Bytes, keys: Keys<'_>) -> Result<Opened<CloudEvent>, EnvelopeFault> {
         let event = CloudEvent::parse(body, self.attempt(headers))?;
-        let key = keys.event(&[&event.source, &event.id]);
+        // The header too: senders that share a store each have one of their own, and choose their sources freely.
+        let key = keys.event(&[&self.signature, &event.source, &event.id]);
         Ok(Opened::new(event, key))
     }
 

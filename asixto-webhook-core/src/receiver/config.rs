@@ -135,6 +135,8 @@ impl<P: Provider> ReceiverBuilder<P> {
 
     /// The name of this endpoint, within which ids are unique; `default` unless it is set. Not its URL: that can
     /// change, and the ids would be forgotten.
+    ///
+    /// Endpoints that share a store need names of their own: under one name, an id that reaches both is one event.
     pub fn scope(mut self, scope: impl Into<Arc<str>>) -> Self {
         self.settings.scope = scope.into();
         self
@@ -323,6 +325,8 @@ pub enum ConfigError {
     NoClock,
     /// The scope is empty.
     EmptyScope,
+    /// Each request is to have its own scope, and all of them one set of secrets.
+    SharedSecrets,
     /// The body limit is below what the sender may send.
     BodyLimit {
         /// The least, in bytes.
@@ -387,6 +391,10 @@ impl fmt::Display for ConfigError {
             Self::EmptyScope => {
                 f.write_str("expected a name for the endpoint, found an empty text: leave `scope` out for the default")
             }
+            Self::SharedSecrets => f.write_str(
+                "expected secrets that are looked up for each scope, found one set for all of them, under which a delivery \
+                 to one scope would be a new event in every other: call `secrets` with `lookup`",
+            ),
             Self::BodyLimit { least, found } => write!(
                 f,
                 "expected `body_limit` to be at least {least} bytes, which the sender may send, found {found}"

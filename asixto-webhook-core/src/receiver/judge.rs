@@ -10,7 +10,7 @@ use crate::{
     headers::HeaderFault,
     log::Line,
     outcome::{Answer, Outcome},
-    provider::{Envelope, Environment, Opened, Provider},
+    provider::{Envelope, EnvelopeFault, Environment, Opened, Provider},
     source::Unavailable,
     verify::{self, Verified},
 };
@@ -84,6 +84,16 @@ impl<P: Provider> Receiver<P> {
         let opened = self.0.provider.open(*headers, body, Keys::new(P::NAME, scope));
         let Opened { envelope, key, nonce } = opened
             .map_err(|fault| self.refuse_genuine(Outcome::InvalidEnvelope, scope, delivery, &verified, &fault))?;
+        if envelope.id().is_empty() {
+            // It would be the id of every event that has none.
+            return Err(self.refuse_genuine(
+                Outcome::InvalidEnvelope,
+                scope,
+                delivery,
+                &verified,
+                &EnvelopeFault::Unidentified,
+            ));
+        }
         let event: Event<P> = Event::new(envelope, body.clone(), scope, verified);
         let declared = self.0.settings.environment.map(Environment::as_str);
         if declared.is_some() && declared != event.envelope().environment() {

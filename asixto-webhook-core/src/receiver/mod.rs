@@ -153,6 +153,14 @@ impl<P: Provider> Receiver<P> {
         Arc::clone(self.0.companion.get_or_init(|| Arc::new(make()))).downcast().ok()
     }
 
+    /// Checks that each request may have a scope of its own.
+    ///
+    /// # Errors
+    /// [`ConfigError::SharedSecrets`] where the secrets are not looked up for each scope.
+    pub fn check_scopes(&self) -> Result<(), ConfigError> {
+        if self.0.secrets.is_per_scope() { Ok(()) } else { Err(ConfigError::SharedSecrets) }
+    }
+
     /// The largest body in bytes.
     #[must_use]
     pub fn body_limit(&self) -> usize {

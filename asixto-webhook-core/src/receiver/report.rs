@@ -1,9 +1,9 @@
 //! What is said of a delivery: one line in the log, and the answer.
 
-use super::Receiver;
+use super::{Receiver, Ticket};
 use crate::{
     event::Event,
-    log::Line,
+    log::{Line, TARGET, cut},
     outcome::{Answer, Outcome, RETRY_SOON},
     provider::{Glimpse, Provider},
 };
@@ -21,6 +21,19 @@ impl<P: Provider> Receiver<P> {
             skew_seconds: Some(event.verified().skew_seconds()),
             ..Line::default()
         }
+    }
+
+    /// The span of an event's handler, for whatever it logs to carry the event's id and type.
+    #[must_use]
+    pub fn span(&self, ticket: &Ticket<P>) -> tracing::Span {
+        let event = ticket.event();
+        tracing::info_span!(
+            target: TARGET,
+            "webhook",
+            scope = cut(event.scope()),
+            event_id = cut(event.id()),
+            event_type = cut(event.event_type())
+        )
     }
 
     /// Logs an answer about a verified event.

@@ -30,6 +30,10 @@ impl<P: Provider> Ticket<P> {
     pub(super) const fn new(event: Event<P>, claims: Claims) -> Self {
         Self { event, claims, slow: AtomicBool::new(false), lost: AtomicBool::new(false) }
     }
+
+    pub(super) const fn event(&self) -> &Event<P> {
+        &self.event
+    }
 }
 
 /// What a delivery has claimed.

@@ -78,6 +78,7 @@ impl Provider for Asixto {
             Some(_) if issued.contains(|char: char| char == ',' || char.is_whitespace() || char.is_control()) => {
                 Err(SecretError::Several)
             }
+            Some(_) if !issued.is_ascii() => Err(SecretError::NotAscii),
             Some("") => Err(SecretError::PrefixOnly { prefix: SECRET_PREFIX }),
             // The whole text is the key, prefix included and nothing decoded.
             Some(_) => Ok(Zeroizing::new(issued.as_bytes().to_vec())),
