@@ -146,7 +146,7 @@ async fn slow_handler() {
 #[tokio::test(flavor = "multi_thread")]
 async fn longer_than_the_lease() {
     let effects = Effects::default();
-    let server = Server::start(builder().lease(Duration::from_secs(1)).store_timeout(Duration::from_millis(500)), {
+    let server = Server::start(builder().lease(Duration::from_secs(1)).store_timeout(Duration::from_millis(300)), {
         let effects = effects.clone();
         move |_| {
             let effects = effects.clone();
