@@ -69,8 +69,11 @@
 //! let secrets = SecretSet::from_issued(["whsec_Zm9vYmFyYmF6cXV4"])?;
 //! let body = r#"{"id":"1","type":"job.paused","created":1787923140,"environment":"test","data":{}}"#;
 //! let header = ("Asixto-Signature", sign(&secrets, UnixTime::now(), body.as_bytes()));
-//! # Ok::<(), asixto_webhook_axum::SecretError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! Where a delivery that you have at hand is refused with `signature_mismatch`, the feature `explain` has
+//! `core::explain::Case` say why.
 //!
 //! # Many tenants on one route
 //!

@@ -1,4 +1,4 @@
-//! `asixto-webhook`: a sender, a signer and a verifier for the command line.
+//! `asixto-webhook`: a sender, a signer, a verifier and a doctor for the command line.
 //!
 //! ```text
 //!  arguments ──► commands/* ──► Exit (0, 1) or Failure (2)
@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         Command::Send(arguments) => commands::send::run(arguments, &mut console),
         Command::Sign(arguments) => commands::sign::run(arguments, &mut console),
         Command::Verify(arguments) => commands::verify::run(arguments, &mut console),
+        Command::Doctor(arguments) => commands::doctor::run(arguments, &mut console),
         Command::Secret(arguments) => commands::secret::run(arguments, &mut console),
         Command::Completions(arguments) => commands::completions::run(arguments, &mut console),
         Command::Man(arguments) => commands::man::run(arguments, &mut console),

@@ -1,6 +1,7 @@
 //! A module per command: its arguments, and `run`.
 
 pub(crate) mod completions;
+pub(crate) mod doctor;
 pub(crate) mod man;
 pub(crate) mod secret;
 pub(crate) mod send;

@@ -59,7 +59,9 @@ pub(crate) fn run(args: &Args, console: &mut Console) -> Result<Exit, Failure> {
                 };
                 console.line(format_args!("verified: signed with {}, {when}", verified.secret()))?;
             }
-            Err(error) => console.line(format_args!("refused: {error}"))?,
+            Err(error) => console.line(format_args!(
+                "refused: {error}\nrun `asixto-webhook doctor` with the same arguments to find out why"
+            ))?,
         }
     }
     Ok(if verified.is_ok() { Exit::Success } else { Exit::Refused })

@@ -11,7 +11,7 @@ fn help(command: &[&str]) -> String {
 #[test]
 fn of_each_command() {
     assert_snapshot!(help(&[]), @r"
-    Send, sign and verify webhooks
+    Send, sign and verify webhooks, and find out why a signature does not match
 
     Usage: asixto-webhook <COMMAND>
 
@@ -19,6 +19,7 @@ fn of_each_command() {
       send         Send realistic deliveries to a receiver, signed as the provider signs them
       sign         Print the headers that a sender would put on a body
       verify       Say whether a delivery's signature holds, and which secret made it
+      doctor       Find out why a delivery's signature does not match, and what to do about it
       secret       Make a secret
       completions  Print the completions for a shell
       man          Print a page of the manual, in roff
@@ -155,6 +156,54 @@ fn of_each_command() {
       1  not: a delivery was not acknowledged, the signature does not hold, the output was closed early
       2  not even tried: the arguments, a secret, a file
     ");
+    assert_snapshot!(help(&["doctor"]), @r"
+    Find out why a delivery's signature does not match, and what to do about it
+
+    Usage: asixto-webhook doctor [OPTIONS] [BODY]
+
+    Arguments:
+      [BODY]  File with the body as it arrived, byte for byte; `-` is standard input [default: -]
+
+    Options:
+          --body <FILE>             The same, by name
+      -H, --header <'NAME: VALUE'>  A header line of the delivery; may be repeated
+          --headers-file <FILE>     File with the delivery's header lines, one a line, as a log or
+                                    `sign` wrote them; `-` is standard input
+          --now <SECONDS>           When the delivery arrived, in unix seconds [default: now]
+          --tolerance <SECONDS>     How far the time of signing may be from that [default: as far as the
+                                    provider says]
+          --json                    Print JSON: an object with `provider`, `verdict` (`healthy`,
+                                    `stale`, `explained` or `unexplained`), `secret` and `skew_seconds`
+                                    (null unless it matches as it is), `causes`, a list of `code`,
+                                    `certainty` (`proven` or `suspected`), `evidence` and `fix`;
+                                    `notes`, a list of sentences; and `macs`, how many that took
+      -h, --help                    Print help
+
+    Provider and secrets:
+          --provider <PROVIDER>    Whose webhooks: `asixto`, `standard`, `cloudevents:<header>` or
+                                   `agent` [default: asixto]
+          --secret-env <NAME>      Environment variable with one secret, or several separated by commas
+                                   [default: ASIXTO_WEBHOOK_SECRETS, where no secret is given in another
+                                   way]
+          --secret-file <FILE>     File with one secret, taken to its last byte. May be repeated
+          --secret-stdin           Read one secret from standard input, to its last byte: use `printf
+                                   %s` and not `echo`
+          --secret <TEXT>          The secret itself, which other users of the machine can see: for
+                                   trials. May be repeated
+          --elsewhere-env <NAME>   Environment variable with secrets that the receiver does not take,
+                                   such as those of the other environment, separated by commas. May be
+                                   repeated
+          --elsewhere-file <FILE>  File with one such secret. May be repeated
+
+    A cause is proven where the signature matches under exactly what it says, and suspected otherwise.
+    Secrets are tried as their sources have them: quotes, blanks and the newline at the end of a file
+    are causes. Neither a secret nor a signature nor anything of the body is printed.
+
+    Exit codes:
+      0  done: every delivery was acknowledged, the signature holds
+      1  not: a delivery was not acknowledged, the signature does not hold, the output was closed early
+      2  not even tried: the arguments, a secret, a file
+    ");
     assert_snapshot!(help(&["secret"]), @r"
     Make a secret
 
@@ -204,7 +253,7 @@ fn of_each_command() {
 
 #[test]
 fn short_and_long_are_one() {
-    for command in [&[][..], &["send"], &["sign"], &["verify"], &["secret"], &["secret", "new"]] {
+    for command in [&[][..], &["send"], &["sign"], &["verify"], &["doctor"], &["secret"], &["secret", "new"]] {
         assert_eq!(program(&[command, &["-h"]].concat()).run().out(0), help(command));
     }
 }
@@ -218,7 +267,7 @@ fn version() {
 fn completions_know_every_command() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = program(&["completions", shell]).run().out(0);
-        for word in ["send", "sign", "verify", "secret", "completions", "man", "duplicate"] {
+        for word in ["send", "sign", "verify", "doctor", "secret", "completions", "man", "duplicate"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
         let knows_values = ["bash", "fish", "zsh"].contains(&shell);
@@ -231,6 +280,7 @@ fn the_manual_has_a_page_for_every_command() {
     for (command, title, word) in [
         (&[][..], "asixto-webhook", r"asixto\-webhook\-send"),
         (&["send"], "asixto-webhook-send", r"\-\-duplicate"),
+        (&["doctor"], "asixto-webhook-doctor", r"\-\-elsewhere\-file"),
         (&["secret", "new"], "asixto-webhook-secret-new", r"\-\-provider"),
     ] {
         let page = program(&[&["man"], command].concat()).run().out(0);
@@ -238,6 +288,6 @@ fn the_manual_has_a_page_for_every_command() {
         assert!(page.contains(&format!(".TH {title} 1  {version}")), "{page}");
         assert!(page.contains(word), "{page}");
     }
-    assert_snapshot!(program(&["man", "sent"]).run().told(), @"error: expected a command with a page, one of send, sign, verify, secret, completions, man; found `sent`");
+    assert_snapshot!(program(&["man", "sent"]).run().told(), @"error: expected a command with a page, one of send, sign, verify, doctor, secret, completions, man; found `sent`");
     assert_snapshot!(program(&["man", "secret", "old"]).run().told(), @"error: expected a command with a page, one of new; found `old`");
 }

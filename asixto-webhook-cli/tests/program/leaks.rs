@@ -1,6 +1,6 @@
 //! D3: no command but `secret new` prints a secret, and none but `sign` a MAC.
 
-use crate::harness::{Canned, Ended, PROVIDERS, Server, file, program};
+use crate::harness::{Canned, Ended, PROVIDERS, Server, VARIABLE, file, program};
 
 /// Secrets, and the MACs in these texts: what stands behind `v1=` or `v1,`, or alone as 64 digits.
 fn secrets_and_macs<'t>(secrets: &[&'t str], texts: &[&'t str]) -> Vec<&'t str> {
@@ -22,7 +22,8 @@ fn is_clean(ended: &Ended, forbidden: &[&str]) {
 
 #[test]
 fn of_every_provider() {
-    const BODY: &str = r#"{"id":"1","event_id":"1"}"#;
+    const BODY: &str = r#"{"id":"1","event_id":"1","note":"customer-confidential-8c1f"}"#;
+    const MARKER: &str = "customer-confidential-8c1f";
     for provider in PROVIDERS {
         let (name, secrets) = provider;
         // What is on the wire, of which nothing is shown.
@@ -55,6 +56,18 @@ fn of_every_provider() {
                 is_clean(&ended, &forbidden);
             }
         }
+        let forbidden = [&forbidden[..], &[MARKER]].concat();
+        let blanks = BODY.replace(',', ", ");
+        for body in [BODY, "{}", &blanks, &BODY[..20]] {
+            for list in [secrets.join(","), format!("\"{}\"", secrets.join(" ,")), secrets[1].to_owned()] {
+                for more in [&[][..], &["--json"], &["--elsewhere-env", VARIABLE]] {
+                    let doctor = [&["doctor", "--headers-file", &headers], more].concat();
+                    let ended = program(&doctor).of(provider).env(VARIABLE, &list).input(body).run();
+                    assert!([Some(0), Some(1)].contains(&ended.code), "{ended:?}");
+                    is_clean(&ended, &forbidden);
+                }
+            }
+        }
         // A header line that is none, and a value that no header can have.
         let torn = file(&format!("torn-{}.txt", name.replace(':', "-")), signed.out.replace(": ", " "));
         let ended = program(&["verify", "--headers-file", &torn]).of(provider).input(BODY).run();
@@ -76,6 +89,11 @@ fn of_a_slip() {
         &["sign", "--provider", SECRET],
         &["verify", "--header", SECRET],
         &["verify", "--headers-file", SECRET],
+        &["doctor", "--header", SECRET],
+        &["doctor", "--header", "a: b", "--body", SECRET],
+        &["doctor", "--elsewhere-env", SECRET],
+        &["doctor", "--elsewhere-file", SECRET],
+        &["doctor", "--tolerance", SECRET],
         &["send", "--to", SECRET, "--type", "job.failed"],
         &["send", "--to", "http://127.0.0.1:1", "--type", SECRET],
         &["send", "--to", "http://127.0.0.1:1", "--type", "job.failed", "--data", SECRET],
@@ -92,7 +110,10 @@ fn of_a_slip() {
     let path = file(&format!("named/{SECRET}"), SECRET);
     let signed = program(&["sign", "--secret-file", &path]).input("{}").run().out(0);
     let body = file("slip.json", "{}");
-    let verify = ["verify", &body, "--secret-file", &path, "--headers-file", "-"];
-    let ended = program(&verify).input(signed).run();
-    assert_eq!(ended.out, "verified: signed with secret 1, 0 s ago\n");
+    let with =
+        |command| program(&[command, &body, "--secret-file", &path, "--headers-file", "-"]).input(&*signed).run();
+    assert_eq!(with("verify").out, "verified: signed with secret 1, 0 s ago\n");
+    let healthy = with("doctor").out;
+    assert!(healthy.starts_with("healthy: the signature matches under secret `1`, "), "{healthy}");
+    is_clean(&with("doctor"), &[SECRET]);
 }

@@ -1,6 +1,8 @@
 //! The program as a user runs it: arguments, variables, files and real sockets.
 #![cfg(test)]
 
+mod arrival;
+mod doctor;
 mod example;
 mod harness;
 mod help;

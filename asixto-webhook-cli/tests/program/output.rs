@@ -12,6 +12,7 @@ fn a_closed_output_is_the_end() {
         &["send", "--to", &server.url, "--type", "job.failed", "--count", "1000"][..],
         &["sign"],
         &["verify", "--header", "a: b"],
+        &["doctor", "--header", "a: b"],
         &["secret", "new"],
         &["completions", "bash"],
         &["man"],

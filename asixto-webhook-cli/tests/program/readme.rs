@@ -9,7 +9,7 @@ fn examples() {
     let readme = include_str!("../../README.md");
     let blocks: Vec<_> = readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     let (installs, examples): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|block| block.starts_with("cargo "));
-    assert_eq!((installs.len(), examples.len()), (1, 5));
+    assert_eq!((installs.len(), examples.len()), (1, 6));
 
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme");
     fs::create_dir_all(&folder).unwrap();
@@ -27,6 +27,10 @@ fn examples() {
             .unwrap();
         let told = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success() && told.is_empty(), "{script}\n{told}");
+        if example.contains("doctor") {
+            let shown = format!("```text\n{}```", String::from_utf8(output.stdout).unwrap());
+            assert!(readme.contains(&shown), "{shown}");
+        }
     }
     assert!(server.events().len() > 10, "{}", server.events().len());
 }

@@ -53,17 +53,18 @@ fn what_is_signed_is_verified() {
         );
         assert!(verify(BODY, "1787923500").out(0).contains(", 300 s ago"));
         assert!(verify(BODY, "1787922900").out(0).contains(", 300 s in the future"));
+        let refused = |body: &str, now| verify(body, now).out(1).lines().next().unwrap().to_owned();
         assert_eq!(
-            verify(BODY, "1787923501").out(1),
-            "refused: expected a delivery signed about now, found one signed 301 s ago\n"
+            refused(BODY, "1787923501"),
+            "refused: expected a delivery signed about now, found one signed 301 s ago"
         );
         assert_eq!(
-            verify(BODY, "1787922899").out(1),
-            "refused: expected a delivery signed about now, found one signed 301 s in the future\n"
+            refused(BODY, "1787922899"),
+            "refused: expected a delivery signed about now, found one signed 301 s in the future"
         );
         assert_eq!(
-            verify(&BODY.replace("test", "live"), AT).out(1),
-            "refused: expected a signature by a known secret, found none that matches\n"
+            refused(&BODY.replace("test", "live"), AT),
+            "refused: expected a signature by a known secret, found none that matches"
         );
         // By the clock of the system, and from standard input.
         let body = file(&format!("body-{}.json", provider.0.replace(':', "-")), BODY);
@@ -119,7 +120,7 @@ fn the_secret_that_matched_is_named() {
     assert_eq!(file.out(0), format!("verified: signed with {path}, 0 s ago\n"));
     let input = verify(&["--secret-stdin"]).input(new).run();
     assert_eq!(input.out(0), "verified: signed with stdin, 0 s ago\n");
-    assert_eq!(verify(&["--secret-env", VARIABLE]).env(VARIABLE, old).run().out(1).lines().count(), 1);
+    assert!(verify(&["--secret-env", VARIABLE]).env(VARIABLE, old).run().out(1).starts_with("refused: "));
 }
 
 // B6, B8: as they come in logs, and what is wrong with them.
@@ -135,8 +136,14 @@ fn header_lines_as_a_log_has_them() {
     ] {
         verify(lines).out(0);
     }
-    assert_snapshot!(verify(format!("{header}{header}")).out(1), @"refused: expected one signature header, found several lines of that name");
-    assert_snapshot!(verify("asixto-signature: t=1787923200\n".to_owned()).out(1), @"refused: expected a signature of a known version in the signature header, found none");
+    assert_snapshot!(verify(format!("{header}{header}")).out(1), @r"
+    refused: expected one signature header, found several lines of that name
+    run `asixto-webhook doctor` with the same arguments to find out why
+    ");
+    assert_snapshot!(verify("asixto-signature: t=1787923200\n".to_owned()).out(1), @r"
+    refused: expected a signature of a known version in the signature header, found none
+    run `asixto-webhook doctor` with the same arguments to find out why
+    ");
     assert_snapshot!(verify(format!("{header}Asixto-Signature {value}\n")).told(), @"error: line 2 of the headers: expected `Name: value`, found another text");
 }
 

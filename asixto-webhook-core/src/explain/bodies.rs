@@ -53,7 +53,7 @@ type Variants = Vec<(Cow<'static, str>, Vec<u8>)>;
 pub(super) static GIVEN: Row = Row {
     code: "body_read_otherwise",
     seen: "with the reading `{}` of the body, as it was handed in",
-    fix: "verify those bytes: the ones that came over the wire, before anything decodes or replaces them",
+    fix: "verify those bytes: look for what compresses, inflates or replaces the body between the signer and here",
 };
 
 const RAW: &str = "verify the raw bytes of the request, before a JSON parser or middleware reads and writes them anew";

@@ -22,7 +22,7 @@
 //! assert!(!diagnosis.is_healthy(), "{diagnosis}");
 //! let codes: Vec<_> = diagnosis.causes().iter().map(|cause| cause.code()).collect();
 //! assert_eq!(codes, ["secret_padded", "body_reserialised"]);
-//! # Ok::<(), asixto_webhook_core::SecretError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! A diagnosis shows no secret, no MAC and nothing of the body. It costs at most [`MOST_MACS`] MACs, and is for tests and

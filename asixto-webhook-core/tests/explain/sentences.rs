@@ -140,7 +140,7 @@ fn sentences() {
       fix: have the signer sign the bytes that it sends: it signed before it had a body, or after it was read
     body_read_otherwise
       the signature matches under secret `production` with the reading `inflated` of the body, as it was handed in
-      fix: verify those bytes: the ones that came over the wire, before anything decodes or replaces them
+      fix: verify those bytes: look for what compresses, inflates or replaces the body between the signer and here
     header_repeated
       the signature matches under secret `production` with one of the repeated signature header lines taken by itself
       fix: send the header once: look for a proxy or client that adds a line of its own

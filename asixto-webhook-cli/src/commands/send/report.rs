@@ -1,5 +1,6 @@
 //! What became of the deliveries: a table as they are made, or JSON at the end.
 
+use asixto_webhook_core::Outcome;
 use serde::Serialize;
 
 use super::{
@@ -95,12 +96,24 @@ impl<'p> Report<'p> {
             }
             let ends: Vec<_> = ends.iter().map(|(end, count)| format!("{count} {end}")).collect();
             console.line(format_args!("\n{sent} sent, {acknowledged} acknowledged: {}", ends.join(", ")))?;
+            if self.rows.iter().any(Row::may_be_mistrusted) {
+                console.line(
+                    "why a signature is refused: give headers and body, as the receiver got them, and its secrets to \
+                     `asixto-webhook doctor`",
+                )?;
+            }
         }
         Ok(if acknowledged == sent { Exit::Success } else { Exit::Refused })
     }
 }
 
 impl Row<'_> {
+    /// Whether its signature was refused, as far as the receiver says.
+    fn may_be_mistrusted(&self) -> bool {
+        let is_about_it = |outcome: &String| *outcome == Outcome::SignatureMismatch.code();
+        self.status == Some(Outcome::SignatureMismatch.status()) && self.outcome.as_ref().is_none_or(is_about_it)
+    }
+
     /// In a word: the outcome, or what stands for it.
     fn end(&self) -> String {
         match (&self.outcome, self.status) {
