@@ -9,27 +9,60 @@ pub trait HeaderLines: Sync {
     /// `name` comes in lower case and stands for every casing. A line that a proxy repeated must be
     /// visible as a line of its own: an implementation never joins two.
     fn line(&self, name: &str, index: usize) -> Option<&[u8]>;
+
+    /// The one line called `name`. Worth writing where a look-up has its price: this asks twice.
+    ///
+    /// # Errors
+    /// [`HeaderFault::Missing`] without such a line, [`HeaderFault::Repeated`] with several, equal or not.
+    fn one(&self, name: &str) -> Result<&[u8], HeaderFault> {
+        only([0, 1].into_iter().map_while(|index| self.line(name, index)))
+    }
+}
+
+/// The one of these lines.
+///
+/// # Errors
+/// As [`HeaderLines::one`].
+pub fn only<'h>(mut lines: impl Iterator<Item = &'h [u8]>) -> Result<&'h [u8], HeaderFault> {
+    match (lines.next(), lines.next()) {
+        (Some(line), None) => Ok(line),
+        (None, _) => Err(HeaderFault::Missing),
+        (Some(_), Some(_)) => Err(HeaderFault::Repeated),
+    }
 }
 
 /// Pairs of name and value, for tests and for stacks that keep plain lists.
 impl<N: AsRef<str> + Sync, V: AsRef<[u8]> + Sync> HeaderLines for [(N, V)] {
     fn line(&self, name: &str, index: usize) -> Option<&[u8]> {
-        self.iter()
-            .filter(|(key, _)| key.as_ref().eq_ignore_ascii_case(name))
-            .nth(index)
-            .map(|(_, value)| value.as_ref())
+        named(self, name).nth(index)
     }
+
+    fn one(&self, name: &str) -> Result<&[u8], HeaderFault> {
+        only(named(self, name))
+    }
+}
+
+fn named<'h, N: AsRef<str>, V: AsRef<[u8]>>(lines: &'h [(N, V)], name: &str) -> impl Iterator<Item = &'h [u8]> {
+    lines.iter().filter(move |(key, _)| key.as_ref().eq_ignore_ascii_case(name)).map(|(_, value)| value.as_ref())
 }
 
 impl<N: AsRef<str> + Sync, V: AsRef<[u8]> + Sync, const LEN: usize> HeaderLines for [(N, V); LEN] {
     fn line(&self, name: &str, index: usize) -> Option<&[u8]> {
         self.as_slice().line(name, index)
     }
+
+    fn one(&self, name: &str) -> Result<&[u8], HeaderFault> {
+        self.as_slice().one(name)
+    }
 }
 
 impl<N: AsRef<str> + Sync, V: AsRef<[u8]> + Sync> HeaderLines for alloc::vec::Vec<(N, V)> {
     fn line(&self, name: &str, index: usize) -> Option<&[u8]> {
         self.as_slice().line(name, index)
+    }
+
+    fn one(&self, name: &str) -> Result<&[u8], HeaderFault> {
+        self.as_slice().one(name)
     }
 }
 
@@ -49,11 +82,7 @@ impl<'h> Headers<'h> {
     /// # Errors
     /// [`HeaderFault::Missing`] without such a line, [`HeaderFault::Repeated`] with several, equal or not.
     pub fn one(self, name: &str) -> Result<&'h [u8], HeaderFault> {
-        let value = self.0.line(name, 0).ok_or(HeaderFault::Missing)?;
-        match self.0.line(name, 1) {
-            None => Ok(value),
-            Some(_) => Err(HeaderFault::Repeated),
-        }
+        self.0.one(name)
     }
 }
 

@@ -69,7 +69,7 @@ pub use self::{
         Claim, Claimed, DedupKey, DedupStore, Fingerprint, Held, Keys, NoDedup, StoreError, StoreErrorKind, Token,
     },
     event::Event,
-    headers::{HeaderFault, HeaderLines, Headers, Malformed},
+    headers::{HeaderFault, HeaderLines, Headers, Malformed, only},
     inbox::{Accepted, Inbox, Record},
     json::JsonKind,
     mac::Encoding,

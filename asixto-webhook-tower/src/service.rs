@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use asixto_webhook_core::{Answer, Asixto, Event, HeaderLines, provider::Provider};
+use asixto_webhook_core::{Answer, Asixto, Event, HeaderFault, HeaderLines, only, provider::Provider};
 use asixto_webhook_runtime::{Reply, Request as Head};
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header::HeaderName, request::Parts};
@@ -135,6 +135,10 @@ struct Incoming {
 impl HeaderLines for Incoming {
     fn line(&self, name: &str, index: usize) -> Option<&[u8]> {
         self.parts.headers.get_all(name).iter().nth(index).map(HeaderValue::as_bytes)
+    }
+
+    fn one(&self, name: &str) -> Result<&[u8], HeaderFault> {
+        only(self.parts.headers.get_all(name).iter().map(HeaderValue::as_bytes))
     }
 }
 
