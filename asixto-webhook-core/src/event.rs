@@ -71,7 +71,8 @@ impl<P: Provider> Event<P> {
         &self.0.scope
     }
 
-    /// Which secret vouches for it, and how far the clocks differ.
+    /// Which secret vouches for it (the label is [`verified().secret()`](Verified::secret)), and how far the clocks
+    /// differ.
     #[must_use]
     pub fn verified(&self) -> &Verified {
         &self.0.verified

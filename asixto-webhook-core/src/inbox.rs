@@ -13,6 +13,8 @@ use crate::{
 
 /// A durable queue with one place per key: a delivery is acknowledged once it is written here.
 ///
+/// This is the seam alone: no database comes with these crates yet, so that an inbox is one of your own.
+///
 /// Writing and deduplicating are one atomic step, and the answer is given only when the record would survive a
 /// crash. What goes wrong costs this:
 ///

@@ -17,7 +17,8 @@ use crate::{
 /// One signing secret under a label.
 ///
 /// The secret's text is turned into a keyed MAC and forgotten; the MAC's state is wiped when the last clone
-/// is dropped. Neither `Debug` nor an error shows anything but the label.
+/// is dropped. Neither `Debug` nor an error shows anything but the label. `secret.into()` is the [`SecretSet`] of it
+/// alone.
 ///
 /// ```
 /// use asixto_webhook_core::Secret;
@@ -158,6 +159,9 @@ impl<P: Provider> SecretSet<P> {
     }
 
     /// A set of the secrets in `issued`, labelled by their place: `1`, `2`, …
+    ///
+    /// A place is another secret's after a rotation. Where a log has to say which one matched, make a [`Secret`] of each,
+    /// with a label that stays.
     ///
     /// # Errors
     /// As [`Secret::issued`] and [`SecretSet::new`], with the place of a text that was refused.

@@ -122,12 +122,22 @@ impl<P: Provider> fmt::Debug for RotatingSecrets<P> {
 /// ```
 /// use asixto_webhook_core::{SecretSet, lookup};
 ///
-/// let source = lookup(|tenant: String| async move {
-///     // A row of your database; an unknown tenant is `None`, a database that is down an error.
-///     let row = tenant.eq_ignore_ascii_case("acme").then_some(("acme", "whsec_Zm9vYmFyYmF6cXV4"));
-///     let Some((name, issued)) = row else { return Ok(None) };
-///     // The name as the database spells it, since it finds `ACME` as well.
-///     Ok(Some(SecretSet::from_issued([issued])?.for_scope(name)))
+/// # #[derive(Clone)]
+/// # struct Db;
+/// # impl Db {
+/// #     async fn find(&self, name: &str) -> Result<Option<(String, String)>, std::io::Error> {
+/// #         Ok(name.eq_ignore_ascii_case("acme").then(|| ("acme".into(), "whsec_Zm9vYmFyYmF6cXV4".into())))
+/// #     }
+/// # }
+/// # let db = Db;
+/// let source = lookup(move |tenant: String| {
+///     let db = db.clone(); // a pool, say: every future takes its own handle along
+///     async move {
+///         // An unknown tenant is `None`, a database that is down an error.
+///         let Some((name, issued)) = db.find(&tenant).await? else { return Ok(None) };
+///         // The name as the database spells it, since it finds `ACME` as well.
+///         Ok(Some(SecretSet::from_issued([issued])?.for_scope(name)))
+///     }
 /// });
 /// # let _: &dyn asixto_webhook_core::SecretSource = &source;
 /// ```

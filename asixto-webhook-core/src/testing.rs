@@ -21,9 +21,9 @@ use crate::{
 ///
 /// ```
 /// let event = asixto_webhook_core::testing::event(
-///     r#"{"id":"1","type":"job.paused","created":1787923200,"environment":"test","data":{}}"#,
+///     r#"{"id":"1","type":"credits.exhausted","created":1787923200,"environment":"test","data":{"used_credits":100}}"#,
 /// )?;
-/// assert_eq!(event.event_type(), "job.paused");
+/// assert_eq!(event.event_type(), "credits.exhausted");
 /// # Ok::<(), asixto_webhook_core::EnvelopeFault>(())
 /// ```
 ///

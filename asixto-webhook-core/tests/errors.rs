@@ -337,7 +337,7 @@ fn config_errors() {
     assert_complete("receiver/config.rs", "ConfigError", &errors);
     assert_snapshot!(sentences(errors), @r"
     expected the endpoint's secrets, found none: call `secrets`
-    expected a place for events, found none: call `dedup` with a store such as `MemoryStore::default()` (or with `NoDedup`, if the handler is idempotent by itself), or call `inbox`
+    expected a place for events, found none: call `dedup` with a store such as `MemoryStore::default()` (or with `NoDedup`, if the handler is idempotent by itself), or call `inbox` with an `Inbox` of your own
     expected one place for events, found two: call either `dedup`, to run a handler, or `inbox`, which deduplicates by itself
     expected a clock, found none: call `clock`, or turn on the feature `std` for the system's
     expected a name for the endpoint, found an empty text: leave `scope` out for the default

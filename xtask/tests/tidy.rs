@@ -50,6 +50,9 @@ fn the_readme_names_every_outcome_and_variable() {
     for outcome in asixto_webhook_core::Outcome::ALL {
         assert!(readme.contains(&format!("`{outcome}`")), "{outcome}");
     }
+    for event_type in asixto_webhook_core::EVENT_TYPES {
+        assert!(readme.contains(&format!("`{event_type}`")), "{event_type}");
+    }
     let example = fs::read_to_string(root().join("examples/axum/src/main.rs")).unwrap();
     for rest in example.split("ASIXTO_WEBHOOK_").skip(1) {
         let variable: String = rest.chars().take_while(char::is_ascii_uppercase).collect();
@@ -57,6 +60,22 @@ fn the_readme_names_every_outcome_and_variable() {
     }
     for command in ["cargo xtask demo", "cargo xtask test"] {
         assert!(readme.contains(command), "{command}");
+    }
+}
+
+#[test]
+fn the_log_is_described() {
+    let page = fs::read_to_string(root().join("asixto-webhook-axum/src/lib.rs")).unwrap();
+    let code = fs::read_to_string(root().join("asixto-webhook-core/src/log.rs")).unwrap();
+    let section = page.split_once("//! # The log\n").unwrap().1.split_once("//! # ").unwrap().0;
+    for outcome in asixto_webhook_core::Outcome::ALL {
+        assert_eq!(section.matches(&format!("`{outcome}`")).count(), 1, "{outcome}");
+    }
+    let fields = code.split_once("tracing::Level::$level,").unwrap().1.split_once("\"webhook delivery\"").unwrap().0;
+    let fields: Vec<_> = fields.lines().filter_map(|line| line.trim().split_once(" = ")).collect();
+    assert_eq!(fields.len(), 11);
+    for (field, _) in fields {
+        assert!(section.contains(&format!("`{field}`")), "{field}");
     }
 }
 

@@ -40,9 +40,11 @@ fn of_each_command() {
 
     Options:
           --to <URL>           Where the receiver listens, such as http://127.0.0.1:3000/webhooks/asixto
-          --type <TYPE>        Type of the event, or `all` for one of each [possible values:
-                               job.succeeded, job.failed, job.expired, credits.threshold_reached,
-                               credits.exhausted, credits.spending_cap_reached, certification.finished,
+          --type <TYPE>        Type of the event, or `all` for one of each. Another sender's own type
+                               goes into its field, as in --provider standard --type job.failed --set
+                               type=user.created [possible values: job.succeeded, job.failed,
+                               job.expired, credits.threshold_reached, credits.exhausted,
+                               credits.spending_cap_reached, certification.finished,
                                webhook_endpoint.disabled, tool.disabled, conversation.handoff_requested,
                                all]
           --ca <FILE>          PEM file with the authorities to trust for https, instead of the system's

@@ -85,9 +85,10 @@ fn send_takes_these_together() {
 #[test]
 fn urls() {
     for (url, expected) in [
-        ("", "found another text"),
-        ("127.0.0.1:3000", "found a scheme that is neither http nor https"),
-        ("/hook", "found none with a host"),
+        ("", "found none that begins with http:// or https://: write one of them"),
+        ("127.0.0.1:3000", "found none that begins with http:// or https://: write one of them"),
+        ("localhost:3000/hook", "found none that begins with http:// or https://: write one of them"),
+        ("/hook", "found none that begins with http:// or https://: write one of them"),
         ("http:///hook", "found another text"),
         ("ftp://127.0.0.1/", "found a scheme that is neither http nor https"),
         ("http://user:hunter2@127.0.0.1/", "found one with a user or a password"),

@@ -9,20 +9,20 @@
 //! use asixto_webhook_core::{Asixto, SecretSet, UnixTime, explain::Case, sign};
 //!
 //! let now = UnixTime::from_secs(1_787_923_200);
-//! let sent = br#"{"id": "1", "type": "job.paused"}"#;
+//! let sent = br#"{"id": "1", "type": "job.failed"}"#;
 //! let header = sign(&SecretSet::from_issued(["whsec_Zm9vYmFyYmF6cXV4"])?, now, sent);
 //!
 //! // What a test of yours has at hand: the headers, the body that your handler saw, and the secret from a file.
 //! let diagnosis = Case::new(Asixto, now)
 //!     .header("Asixto-Signature", &header)
-//!     .body(br#"{"id":"1","type":"job.paused"}"#)
+//!     .body(br#"{"id":"1","type":"job.failed"}"#)
 //!     .secret("from the file", "whsec_Zm9vYmFyYmF6cXV4\n")
 //!     .diagnose();
 //!
 //! assert!(!diagnosis.is_healthy(), "{diagnosis}");
 //! let codes: Vec<_> = diagnosis.causes().iter().map(|cause| cause.code()).collect();
 //! assert_eq!(codes, ["secret_padded", "body_reserialised"]);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), asixto_webhook_core::SecretSetError>(())
 //! ```
 //!
 //! A diagnosis shows no secret, no MAC and nothing of the body. It costs at most [`MOST_MACS`] MACs, and is for tests and

@@ -215,8 +215,8 @@ impl<P: Provider> ReceiverBuilder<P> {
         self
     }
 
-    /// Adds a header to each response that says how the delivery ended. For local use: it tells a forger what to
-    /// mend.
+    /// Adds the header `asixto-webhook-outcome` ([`Outcome::HEADER`](crate::Outcome::HEADER)) to each response, with the
+    /// word for how the delivery ended. For local use: it tells a forger what to mend.
     pub fn diagnostics(mut self, on: bool) -> Self {
         self.settings.diagnostics = on;
         self
@@ -379,7 +379,7 @@ impl fmt::Display for ConfigError {
             Self::NoSecrets => f.write_str("expected the endpoint's secrets, found none: call `secrets`"),
             Self::NoSink => f.write_str(
                 "expected a place for events, found none: call `dedup` with a store such as `MemoryStore::default()` \
-                 (or with `NoDedup`, if the handler is idempotent by itself), or call `inbox`",
+                 (or with `NoDedup`, if the handler is idempotent by itself), or call `inbox` with an `Inbox` of your own",
             ),
             Self::TwoSinks => f.write_str(
                 "expected one place for events, found two: call either `dedup`, to run a handler, or `inbox`, \

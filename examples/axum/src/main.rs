@@ -50,9 +50,9 @@ async fn hook(State(handled): State<Handled>, VerifiedEvent(event): VerifiedEven
         }
         Ok(Data::CreditsExhausted(_)) => warn!("no credits are left: top up"),
         Ok(Data::CreditsSpendingCapReached(_)) => warn!("the spending cap is reached: raise it"),
-        Ok(Data::CertificationFinished(run)) => info!(run.server, "certification: {}", run.status),
+        Ok(Data::CertificationFinished(run)) => info!(run.server, status = run.status.as_str(), "certified"),
         Ok(Data::WebhookEndpointDisabled(endpoint)) => warn!(endpoint.url, "an endpoint was switched off"),
-        Ok(Data::ToolDisabled(tool)) => warn!(tool.server, "tools withdrawn: {:?}", tool.tools),
+        Ok(Data::ToolDisabled(tool)) => warn!(tool.server, ?tool.tools, "tools withdrawn"),
         Ok(Data::ConversationHandoffRequested(handoff)) => info!(handoff.job_id, "a person is asked for"),
         Ok(_) => info!(kind = event.event_type(), "an event of a type unknown to this version"),
         // Trying again would not help: note it, and acknowledge.
@@ -84,12 +84,14 @@ fn receiver() -> Result<Receiver, Box<dyn Error>> {
     let secrets = env::var("ASIXTO_WEBHOOK_SECRETS").map_err(
         |_| "ASIXTO_WEBHOOK_SECRETS is not set; make one with: export ASIXTO_WEBHOOK_SECRETS=whsec_$(openssl rand -hex 32)",
     )?;
-    let secrets =
-        SecretSet::from_issued(secrets.split(',')).map_err(|error| format!("ASIXTO_WEBHOOK_SECRETS: {error}"))?;
-    let mut receiver = Receiver::builder()
-        .secrets(secrets)
-        .scope("example")
-        .diagnostics(env::var("ASIXTO_WEBHOOK_DIAGNOSTICS").is_ok_and(|on| on == "1"));
+    let secrets = SecretSet::from_issued(secrets.split(',').map(str::trim))
+        .map_err(|error| format!("ASIXTO_WEBHOOK_SECRETS: {error}"))?;
+    let diagnostics = match env::var_os("ASIXTO_WEBHOOK_DIAGNOSTICS").unwrap_or_default().as_encoded_bytes() {
+        b"1" => true,
+        b"0" | b"" => false,
+        _ => return Err("ASIXTO_WEBHOOK_DIAGNOSTICS: expected `1` or `0`, found another text".into()),
+    };
+    let mut receiver = Receiver::builder().secrets(secrets).scope("example").diagnostics(diagnostics);
     if let Some(environment) = env::var_os("ASIXTO_WEBHOOK_ENVIRONMENT") {
         let environment = environment.to_string_lossy();
         receiver =

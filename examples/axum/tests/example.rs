@@ -41,7 +41,7 @@ async fn corpus() {
 /// `GET /events`: oldest first, what the handler ran for, and how often.
 #[tokio::test(flavor = "multi_thread")]
 async fn events() {
-    let example = start("events", &[]);
+    let example = start("events", &[("ASIXTO_WEBHOOK_DIAGNOSTICS", "0")]);
     let (target, kit) = (Target::new(example.address(), Version::Http1), kit());
     let mut ids = Vec::new();
     for event_type in EVENT_TYPES {
@@ -82,10 +82,14 @@ async fn environment() {
 fn wrong_configuration() {
     for (variables, expected) in [
         (&[][..], "ASIXTO_WEBHOOK_SECRETS is not set; make one with: export ASIXTO_WEBHOOK_SECRETS=whsec_$("),
-        (&[("ASIXTO_WEBHOOK_SECRETS", "")], "ASIXTO_WEBHOOK_SECRETS: expected a secret, found an empty text"),
-        (&[("ASIXTO_WEBHOOK_SECRETS", "hunter2hunter2")], "ASIXTO_WEBHOOK_SECRETS: expected a secret that starts with"),
-        (&[("ASIXTO_WEBHOOK_SECRETS", "whsec_hunter2,")], "ASIXTO_WEBHOOK_SECRETS: expected a secret, found an empty"),
-        (&[("ASIXTO_WEBHOOK_SECRETS", "whsec_hunter2, whsec_x")], "ASIXTO_WEBHOOK_SECRETS: expected the secret alone"),
+        (&[("ASIXTO_WEBHOOK_SECRETS", "")], "ASIXTO_WEBHOOK_SECRETS: secret 1: expected a secret, found an empty"),
+        (&[("ASIXTO_WEBHOOK_SECRETS", "hunter2hunter2")], "secret 1: expected a secret that starts with `whsec_`"),
+        (&[("ASIXTO_WEBHOOK_SECRETS", "whsec_hunter2, ")], "secret 2: expected a secret, found an empty text"),
+        (&[("ASIXTO_WEBHOOK_SECRETS", "whsec_hunter2 whsec_x")], "secret 1: expected one secret, found a comma, white"),
+        (
+            &[("ASIXTO_WEBHOOK_SECRETS", OLD), ("ASIXTO_WEBHOOK_DIAGNOSTICS", "true")],
+            "ASIXTO_WEBHOOK_DIAGNOSTICS: expected `1` or `0`, found another text",
+        ),
         (
             &[("ASIXTO_WEBHOOK_SECRETS", OLD), ("ASIXTO_WEBHOOK_STORE", "mongo")],
             "ASIXTO_WEBHOOK_STORE: expected `memory`",
@@ -159,7 +163,8 @@ fn stop_in_mid_delivery() {
 }
 
 fn start(test: &str, variables: &[(&str, &str)]) -> Program {
-    let secrets = [OLD, NEW].join(",");
+    // A blank after the comma is none of the secret's.
+    let secrets = [OLD, NEW].join(", ");
     let mut all = vec![("ASIXTO_WEBHOOK_SECRETS", secrets.as_str())];
     all.extend(variables);
     let log: PathBuf = [env!("CARGO_TARGET_TMPDIR"), &format!("{test}.log")].iter().collect();

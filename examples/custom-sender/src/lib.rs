@@ -16,14 +16,8 @@ use asixto_webhook_axum::core::{
 };
 use serde::Deserialize;
 
-/// Acme's deliveries.
-#[derive(Debug, Clone, Copy)]
-#[expect(clippy::exhaustive_structs, reason = "there is nothing to configure")]
-pub struct Acme;
-
 /// What Acme sends.
 #[derive(Debug, Deserialize)]
-#[non_exhaustive]
 pub struct Order {
     /// The order's number, the same in every event about it.
     pub number: String,
@@ -31,6 +25,12 @@ pub struct Order {
     pub state: String,
     /// In cents.
     pub amount: u64,
+}
+
+impl Order {
+    fn is_told_apart(&self) -> bool {
+        !self.number.is_empty() && !self.state.is_empty()
+    }
 }
 
 impl Envelope for Order {
@@ -42,6 +42,10 @@ impl Envelope for Order {
         &self.state
     }
 }
+
+/// Acme's deliveries.
+#[derive(Debug, Clone, Copy)]
+pub struct Acme;
 
 const TIMESTAMP: &str = "x-acme-timestamp";
 const SIGNATURE: &str = "x-acme-signature";
@@ -63,8 +67,8 @@ impl Provider for Acme {
     }
 
     fn open(&self, _: Headers<'_>, body: &Bytes, keys: Keys<'_>) -> Result<Opened<Order>, EnvelopeFault> {
-        let order: Order =
-            serde_json::from_slice(body).map_err(|_| EnvelopeFault::WrongShape { expected: "an order" })?;
+        let order = serde_json::from_slice(body).ok().filter(Order::is_told_apart);
+        let order = order.ok_or(EnvelopeFault::WrongShape { expected: "an order with its number and its state" })?;
         let key = keys.event(&[&order.number, &order.state]);
         Ok(Opened::new(order, key))
     }

@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 async fn hook(VerifiedEvent(event): VerifiedEvent<Acme>) {
     let order = event.envelope();
-    println!("order {} is {}: {} cents", order.number, order.state, order.amount);
+    println!("order {:?} is {:?}: {} cents", order.number, order.state, order.amount);
 }
 
 #[tokio::main]

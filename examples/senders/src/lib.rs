@@ -80,12 +80,18 @@ fn layer<P: Provider>(
     name: &str,
 ) -> Result<Option<WebhookLayer<P>>, Box<dyn Error>> {
     let Some(secrets) = variable(name) else { return Ok(None) };
-    let secrets = SecretSet::from_issued(secrets.split(',')).map_err(|error| format!("{name}: {error}"))?;
+    let secrets =
+        SecretSet::from_issued(secrets.split(',').map(str::trim)).map_err(|error| format!("{name}: {error}"))?;
+    let diagnostics = match variable("ASIXTO_WEBHOOK_DIAGNOSTICS").as_deref() {
+        Some("1") => true,
+        Some("0" | "") | None => false,
+        Some(_) => return Err("ASIXTO_WEBHOOK_DIAGNOSTICS: expected `1` or `0`, found another text".into()),
+    };
     let receiver = Receiver::builder_for(provider)
         .secrets(secrets)
         .scope("example")
         .dedup(MemoryStore::default())
-        .diagnostics(variable("ASIXTO_WEBHOOK_DIAGNOSTICS").is_some_and(|on| on == "1"))
+        .diagnostics(diagnostics)
         .build()?;
     Ok(Some(WebhookLayer::new(&receiver)))
 }
@@ -118,7 +124,7 @@ struct Entry {
 }
 
 async fn asixto(State(handled): State<Handled>, VerifiedEvent(event): VerifiedEvent) {
-    info!(created = event.created().as_secs(), "{}", event.environment());
+    info!(created = event.created().as_secs(), environment = event.environment().as_str(), "happened");
     note(&handled, &event);
 }
 

@@ -44,7 +44,9 @@ fn requests(route: impl Fn(&'static str) -> &'static str) -> [Request; 4] {
 async fn four_senders() {
     let log = Path::new(env!("CARGO_TARGET_TMPDIR")).join("four_senders.log");
     let names = ["ASIXTO_WEBHOOK_SECRETS", "STANDARD_WEBHOOKS_SECRETS", "CLOUDEVENTS_SECRETS", "AGENT_SECRETS"];
-    let mut variables = names.map(|name| (name, SECRET)).to_vec();
+    // A blank after the comma is none of the secret's.
+    let secrets = format!("{SECRET}, {SECRET}Mg==");
+    let mut variables = names.map(|name| (name, secrets.as_str())).to_vec();
     variables.push(("ASIXTO_WEBHOOK_DIAGNOSTICS", "1"));
     let example = Program::start(Path::new(BINARY), &log, &variables).unwrap();
     let target = Target::new(example.address(), Version::Http1);
@@ -78,14 +80,17 @@ async fn four_senders() {
 // A mistake in a variable ends it at once, in words that say which.
 #[test]
 fn mistakes() {
-    let run = |name: &str, value: &str| {
-        let run = Command::new(BINARY).env_clear().env(name, value).output().unwrap();
+    let run = |variables: &[(&str, &str)]| {
+        let run = Command::new(BINARY).env_clear().envs(variables.iter().copied()).output().unwrap();
         (run.status.code(), String::from_utf8(run.stderr).unwrap())
     };
-    let (code, said) = run("NOTHING", "");
+    let (code, said) = run(&[]);
     assert_eq!(code, Some(2));
     assert!(said.starts_with("error: no secrets: set one or more of ASIXTO_WEBHOOK_SECRETS"), "{said}");
-    let (code, said) = run("STANDARD_WEBHOOKS_SECRETS", "whsec_Zm9v,whsec_?");
+    let (code, said) = run(&[("STANDARD_WEBHOOKS_SECRETS", "whsec_Zm9v,whsec_?")]);
     assert_eq!(code, Some(2));
     assert!(said.starts_with("error: STANDARD_WEBHOOKS_SECRETS: secret 2: expected base64"), "{said}");
+    let (code, said) = run(&[("AGENT_SECRETS", SECRET), ("ASIXTO_WEBHOOK_DIAGNOSTICS", "true")]);
+    assert_eq!(code, Some(2));
+    assert!(said.starts_with("error: ASIXTO_WEBHOOK_DIAGNOSTICS: expected `1` or `0`, found another"), "{said}");
 }

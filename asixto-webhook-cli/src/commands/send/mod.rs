@@ -32,7 +32,8 @@ pub(crate) struct Args {
     /// Where the receiver listens, such as http://127.0.0.1:3000/webhooks/asixto
     #[arg(long, value_name = "URL")]
     to: String,
-    /// Type of the event, or `all` for one of each
+    /// Type of the event, or `all` for one of each. Another sender's own type goes into its field, as in
+    /// --provider standard --type job.failed --set type=user.created
     #[arg(
         long = "type",
         value_name = "TYPE",

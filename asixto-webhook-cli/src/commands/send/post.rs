@@ -128,6 +128,9 @@ fn url(text: &str) -> Result<Uri, Failure> {
         let example = "http://127.0.0.1:3000/webhooks/asixto";
         Failure::new(format!("--to: expected a URL such as {example}, found {found}"))
     };
+    if !text.contains("://") {
+        return Err(refuse("none that begins with http:// or https://: write one of them"));
+    }
     let url: Uri = text.parse().map_err(|_| refuse("another text"))?;
     let authority = url.authority().ok_or_else(|| refuse("none with a host"))?;
     if !matches!(url.scheme_str(), Some("http" | "https")) {

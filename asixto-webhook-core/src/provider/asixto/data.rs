@@ -46,7 +46,7 @@ macro_rules! catalogue {
         #[derive(Debug, Clone)]
         #[non_exhaustive]
         pub enum Data {
-            $($(#[$doc])* $variant($content),)*
+            $(#[doc = concat!("`", $name, "`: ")] $(#[$doc])* $variant($content),)*
             /// A type that this version does not know. The event still has its type as text and its data
             /// as raw JSON.
             Unknown,
@@ -102,13 +102,14 @@ pub struct Job {
     pub operation: String,
     /// How the job ended: the second half of the event's type.
     pub status: JobStatus,
-    /// The credits that were settled, not those that were reserved: the figure to reconcile with. `None`
-    /// if the job did not get as far as settling, which is not the same as zero.
+    /// The credits that were settled, not those that were reserved: the figure to reconcile with, by
+    /// [`Integer::as_i64`]. `None` if the job did not get as far as settling, which is not the same as zero.
     pub credits_charged: Option<Integer>,
     /// The error's code from the API's list of errors. `None` if there was no error.
     pub error_code: Option<String>,
     /// The published result, a JSON object whose shape depends on the operation; the same that
-    /// `GET /v1/jobs/{job_id}` gives. Byte for byte as sent.
+    /// `GET /v1/jobs/{job_id}` gives. Byte for byte as sent: `serde_json::from_str(result.get())` reads it into a type
+    /// of yours.
     pub result: Option<Box<RawValue>>,
     /// Your own `metadata` of the request, a JSON object of at most 4 KB. It is kept byte for byte as
     /// sent, so the order of keys and every digit of a number survive. `None` if the request had none,

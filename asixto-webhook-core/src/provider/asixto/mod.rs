@@ -45,11 +45,15 @@ use crate::{
 /// A delivery by hand, for a receiver that runs locally:
 ///
 /// ```sh
-/// body='{"id":"1","type":"job.paused","created":1787923140,"environment":"test","data":{}}'
+/// body='{"id":"1","type":"job.succeeded","created":1787923140,"environment":"test","data":{"job_id":"job_1",
+///     "operation":"agent.turn","status":"succeeded","credits_charged":12,"error_code":null,"result":{"text":"Done"}}}'
 /// t=$(date +%s)
 /// mac=$(printf '%s.%s' "$t" "$body" | openssl dgst -sha256 -hmac "$secret" -r | cut -d' ' -f1)
 /// curl -i -H "Asixto-Signature: t=$t,v1=$mac" --data-binary "$body" http://127.0.0.1:3000/webhooks/asixto
 /// ```
+///
+/// The command line of this project does the same for every one of the [`EVENT_TYPES`]: `asixto-webhook send --type
+/// job.succeeded --to …`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Asixto;
 
