@@ -40,10 +40,16 @@ pub(crate) struct KeyArgs {
 }
 
 impl KeyArgs {
-    /// The sender with its secrets, without the newline that editors and `echo` put at the end of one.
+    /// The sender with its secrets, without the newline that editors and `echo` put at the end of one, nor the blanks
+    /// that people put after commas.
     pub(crate) fn read(&self, console: &mut Console) -> Result<Box<dyn Keys>, Failure> {
         let mut secrets = self.texts(console)?;
-        secrets.iter_mut().for_each(Labelled::drop_newline);
+        for secret in &mut secrets {
+            secret.drop_newline();
+            if secret.is_part() {
+                secret.text = owned(secret.text.trim());
+            }
+        }
         self.provider.keys(&secrets)
     }
 

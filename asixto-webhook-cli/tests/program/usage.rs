@@ -154,9 +154,12 @@ fn secrets() {
     assert_snapshot!(sign(""), @"error: ASIXTO_WEBHOOK_SECRETS: expected a secret, found an empty text: is the variable set?");
     assert_snapshot!(sign("hunter2hunter2"), @"error: ASIXTO_WEBHOOK_SECRETS: expected a secret that starts with `whsec_`, found another beginning: use it as issued, prefix included");
     assert_snapshot!(sign("whsec_"), @"error: ASIXTO_WEBHOOK_SECRETS: expected a secret after `whsec_`, found nothing behind the prefix");
-    assert_snapshot!(sign("whsec_hunter2, whsec_hunter3"), @"error: ASIXTO_WEBHOOK_SECRETS #2: expected the secret alone, found white space at one of its ends: trim the newline or blank");
+    assert_snapshot!(sign("whsec_hunter2 "), @"error: ASIXTO_WEBHOOK_SECRETS: expected the secret alone, found white space at one of its ends: trim the newline or blank");
+    assert_snapshot!(sign("whsec_hunter2, hunter3"), @"error: ASIXTO_WEBHOOK_SECRETS #2: expected a secret that starts with `whsec_`, found another beginning: use it as issued, prefix included");
     assert_snapshot!(sign("'whsec_hunter2'"), @"error: ASIXTO_WEBHOOK_SECRETS: expected the secret alone, found a quote at one of its ends: remove the quotes");
     assert_snapshot!(sign("whsec_hunter2,whsec_hunter2"), @"error: expected different secrets, found the same one twice");
+    let both = |secrets| program(&["sign", "--at", "1787923200"]).env(VARIABLE, secrets).input("{}").run().out(0);
+    assert_eq!(both("whsec_hunter2, whsec_hunter3"), both("whsec_hunter2,whsec_hunter3"));
     let from = |arguments: &[&str]| program(&[&["sign"], arguments].concat()).input("\n").run().told();
     assert_snapshot!(from(&["--secret-env", "hunter2hunter2"]), @"error: --secret-env: expected the name of a variable with a secret, found none that is set");
     assert_snapshot!(from(&["--secret-file", "hunter2hunter2"]), @"error: --secret-file: expected a file with a secret, found none that can be read: No such file or directory (os error 2)");
