@@ -30,7 +30,7 @@ impl Keyed {
     }
 
     /// A MAC over `prefix`, ready for the body.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin(&self, prefix: &[&[u8]]) -> Self {
         let mut running = self.clone();
         for part in prefix.iter().filter(|part| !part.is_empty()) {
@@ -44,7 +44,7 @@ impl Keyed {
         self.0.update(bytes);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn finish(self, encoding: Encoding) -> Tag {
         // Encoded where it stands: it is wiped there.
         Tag::encode(self.0.finalize().as_bytes(), encoding)
@@ -72,6 +72,7 @@ pub(crate) struct Tag {
 }
 
 impl Tag {
+    #[inline(always)]
     fn encode(mac: &[u8], encoding: Encoding) -> Self {
         let mut text = Zeroizing::new([0; LONGEST]);
         match encoding {

@@ -163,6 +163,7 @@ pub(crate) fn decoy(signed: &Signed<'_>, body: &[u8], secrets: usize) {
 }
 
 /// Whether the MAC is among the offered ones.
+#[inline(always)]
 fn offered(signed: &Signed<'_>, mac: Keyed, first: Option<u8>) -> bool {
     #[cfg(test)]
     tests::COMPARED.with(|count| count.set(count.get() + 1));
