@@ -43,6 +43,7 @@ mod inbox;
 mod json;
 mod log;
 mod mac;
+mod mistakes;
 mod outcome;
 pub mod provider;
 mod receiver;
@@ -73,6 +74,7 @@ pub use self::{
     inbox::{Accepted, Inbox, Record},
     json::JsonKind,
     mac::Encoding,
+    mistakes::ConfigError,
     outcome::{Answer, Outcome},
     provider::{
         Asixto, Certification, Credits, Data, DataError, DisabledEndpoint, DisabledReason, DisabledTool, EVENT_TYPES,
@@ -80,8 +82,7 @@ pub use self::{
         UnknownEnvironment, Verdict, sign,
     },
     receiver::{
-        Admission, Authentic, BodyFault, ConfigError, Delivery, Handled, Receiver, ReceiverBuilder, Settled, Ticket,
-        Timeouts,
+        Admission, Authentic, BodyFault, Delivery, Handled, Receiver, ReceiverBuilder, Settled, Ticket, Timeouts,
     },
     secret::{Secret, SecretError, SecretSet, SecretSetError},
     source::{SecretSource, Unavailable, lookup},

@@ -6,8 +6,8 @@ use core::{fmt, time::Duration};
 use crate::{
     headers::{HeaderFault, HeaderLines, Headers},
     mac::Keyed,
+    mistakes::{ConfigError, check_tolerance},
     provider::{Asixto, Provider},
-    receiver::{ConfigError, check_tolerance},
     secret::{Secret, SecretSet},
     signature::Signed,
     time::UnixTime,

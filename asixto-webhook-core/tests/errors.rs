@@ -334,7 +334,7 @@ fn config_errors() {
         refused(|builder| builder.answer_timeout(11 * second)),
         refused(|builder| builder.handler_limit(8 * second)),
     ];
-    assert_complete("receiver/config.rs", "ConfigError", &errors);
+    assert_complete("mistakes.rs", "ConfigError", &errors);
     assert_snapshot!(sentences(errors), @r"
     expected the endpoint's secrets, found none: call `secrets`
     expected a place for events, found none: call `dedup` with a store such as `MemoryStore::default()` (or with `NoDedup`, if the handler is idempotent by itself), or call `inbox` with an `Inbox` of your own

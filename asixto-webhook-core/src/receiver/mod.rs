@@ -13,19 +13,19 @@ use core::{fmt, time::Duration};
 
 use bytes::Bytes;
 
-pub(crate) use self::config::check_tolerance;
 use self::{
     config::Config,
     place::{Marks, Sink},
 };
 pub use self::{
-    config::{ConfigError, ReceiverBuilder},
+    config::ReceiverBuilder,
     settle::{Handled, Settled, Ticket},
 };
 use crate::{
     event::Event,
     headers::{HeaderLines, Headers},
     log::Line,
+    mistakes::ConfigError,
     outcome::{Answer, Outcome},
     provider::{Asixto, Provider},
     time::Timer,
