@@ -2,7 +2,7 @@
 
 use std::{
     fmt::{self, Display},
-    fs,
+    fs::File,
     io::{self, IsTerminal, Read, StdoutLock, Write},
     path::Path,
 };
@@ -77,7 +77,9 @@ impl Console {
         if path == Path::new("-") {
             return self.read_input(what);
         }
-        fs::read(path).map_err(|error| Failure::new(format!("{}, for {what}: {error}", path.display())))
+        File::open(path)
+            .and_then(bounded)
+            .map_err(|error| Failure::new(format!("{}, for {what}: {error}", shown(path))))
     }
 
     pub(crate) fn read_input(&mut self, what: &'static str) -> Result<Vec<u8>, Failure> {
@@ -89,11 +91,28 @@ impl Console {
         if io::stdin().is_terminal() {
             tell(format_args!("type {what}; ctrl-d ends it\n"));
         }
-        let mut bytes = Vec::new();
-        let read = io::stdin().lock().read_to_end(&mut bytes);
-        read.map_err(|error| Failure::new(format!("standard input, for {what}: {error}")))?;
-        Ok(bytes)
+        bounded(io::stdin().lock()).map_err(|error| Failure::new(format!("standard input, for {what}: {error}")))
     }
+}
+
+/// All that there is, as long as it is no more than any webhook.
+fn bounded(source: impl Read) -> io::Result<Vec<u8>> {
+    const MOST: u64 = 256 << 20;
+    let mut bytes = Vec::new();
+    source.take(MOST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "expected at most 256 MiB, found more"));
+    }
+    Ok(bytes)
+}
+
+/// A path for people: a name of a file may hold anything, and the terminal would take it for commands.
+pub(crate) fn shown(path: &Path) -> String {
+    let mut shown = String::new();
+    for char in path.to_string_lossy().chars() {
+        if char.is_control() { shown.extend(char.escape_debug()) } else { shown.push(char) }
+    }
+    shown
 }
 
 /// Says something on standard error; where that is closed, to nobody.

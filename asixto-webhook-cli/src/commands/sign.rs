@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// When it is signed, in unix seconds [default: now]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     at: Option<u64>,
-    /// Identifier (standard) or nonce (agent) of the delivery
+    /// Identifier (standard) or nonce (agent): needed, since these sign it
     #[arg(long)]
     id: Option<String>,
     /// Print JSON: an object with `provider` and `headers`, an object of values by name

@@ -25,9 +25,9 @@ impl HeaderArgs {
         }
         if let Some(path) = &self.file {
             let text = console.read(path, "the header lines")?;
+            let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
             for (line, number) in text.split(|byte| *byte == b'\n').zip(1_usize..) {
-                let is_first = number == 1 && (line.starts_with(b"POST ") || line.starts_with(b"HTTP/"));
-                if !line.trim_ascii().is_empty() && !is_first {
+                if let Some(line) = recorded(line) {
                     headers.push(header(line).ok_or_else(|| malformed(&format!("line {number} of the headers")))?);
                 }
             }
@@ -39,6 +39,21 @@ impl HeaderArgs {
         }
         Ok(headers)
     }
+}
+
+/// What a record of a request has for a header line: not the request line, nor what `curl -v` puts before lines, nor the
+/// names that HTTP/2 has instead of a request line.
+fn recorded(line: &[u8]) -> Option<&[u8]> {
+    let line = line.trim_ascii();
+    let line = [b"> ", b"< "].iter().find_map(|mark| line.strip_prefix(*mark)).unwrap_or(line);
+    let is_remark =
+        line.is_empty() || line == b">" || line == b"<" || line.starts_with(b"* ") || line.starts_with(b":");
+    // Of a request, `POST /hook HTTP/1.1`, or of an answer.
+    let mut words = line.split(|byte| *byte == b' ');
+    let is_method = |word: &[u8]| word.iter().all(u8::is_ascii_uppercase);
+    let is_first = line.starts_with(b"HTTP/")
+        || words.next().is_some_and(is_method) && words.next_back().is_some_and(|last| last.starts_with(b"HTTP/"));
+    (!is_remark && !is_first).then_some(line)
 }
 
 /// Name and value of a line. Not its blanks, which are none of the value's.

@@ -11,7 +11,7 @@ use clap::Args;
 use zeroize::Zeroizing;
 
 use crate::{
-    console::{Console, Failure, tell},
+    console::{Console, Failure, shown, tell},
     provider::{Choice, Keys},
 };
 
@@ -196,7 +196,7 @@ fn of_file(path: &Path, option: &str) -> Result<Labelled, Failure> {
     let bytes = fs::read(path).map_err(|error| {
         Failure::new(format!("{option}: expected a file with a secret, found none that can be read: {error}"))
     });
-    let label = path.display().to_string();
+    let label = shown(path);
     Labelled::line(&label, bytes?, &label)
 }
 

@@ -103,7 +103,7 @@ fn of_each_command() {
 
     Options:
           --at <SECONDS>  When it is signed, in unix seconds [default: now]
-          --id <ID>       Identifier (standard) or nonce (agent) of the delivery
+          --id <ID>       Identifier (standard) or nonce (agent): needed, since these sign it
           --json          Print JSON: an object with `provider` and `headers`, an object of values by
                           name
       -h, --help          Print help

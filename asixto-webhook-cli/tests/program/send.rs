@@ -183,6 +183,9 @@ fn the_body_is_changed_as_told() {
     ];
     send(&server, &changed).run().out(0);
     assert_snapshot!(server.events()[0][2], @r#"{"id":"1","type":"job.succeeded","created":5,"environment":"live","data":{"job_id":"job_01k3qz7v9m4t2x8c5n6b","operation":"agent.turn","status":"succeeded","credits_charged":9007199254740993,"result":"done, not \"so\" well","metadata":{"expediente":"2026-004417","folio":9007199254740993,"importe":1.10,"canal":"whatsapp","agente":null,"lista":[1.0,{"b":1,"a":2}]}}}"#);
+    // What is sent is what is reported.
+    let renamed = ["--type", "job.failed", "--set", "type=user.created", "--json"];
+    assert_eq!(column(&send(&server, &renamed).run().json(0), "type"), ["user.created"]);
     // To see what a receiver makes of what is wrong.
     for (wrong, outcome) in [
         ("--set=environment=prod", "invalid_envelope"),

@@ -38,6 +38,25 @@ fn headers_of_every_provider() {
     ");
 }
 
+// Header lines as people record them.
+#[test]
+fn recorded_headers() {
+    let headers = signed(PROVIDERS[0], &["--at", AT]);
+    let records = [
+        format!("\u{feff}{headers}"),
+        format!("POST /hook HTTP/1.1\r\nHost: receiver.example\r\n{headers}\r\n\r\n"),
+        format!("PUT http://receiver.example/ HTTP/1.1\n{headers}"),
+        format!("* Connected to receiver.example\n> POST /hook HTTP/2\n> {headers}>\n"),
+        format!(":method: POST\n:path: /hook\n{headers}"),
+        format!("Upgrade: HTTP/2.0\n{headers}"),
+    ];
+    for record in records {
+        let path = file("record.txt", &record);
+        let run = program(&["verify", "--headers-file", &path, "--now", AT]).input(BODY).run();
+        assert!(run.out(0).starts_with("verified: "), "{record}");
+    }
+}
+
 // K2, K4
 #[test]
 fn what_is_signed_is_verified() {

@@ -85,6 +85,7 @@ fn who_is_not_trusted() {
     assert!(unknown.contains("invalid peer certificate: UnknownIssuer") && unknown.contains("--ca FILE"), "{unknown}");
     let other_name = error(send(authority.server(&["receiver.example"]), &["--ca", &ours]));
     assert!(other_name.contains("not valid for"), "{other_name}");
+    assert!(!other_name.contains("--ca"), "{other_name}");
     // The system's authorities do not know ours, where the system has any.
     let address = authority.server(&["127.0.0.1"]);
     let system = program(&["send", "--type", "job.failed", "--to", &format!("https://{address}/hook")]);

@@ -92,11 +92,35 @@ fn urls() {
         ("http:///hook", "found another text"),
         ("ftp://127.0.0.1/", "found a scheme that is neither http nor https"),
         ("http://user:hunter2@127.0.0.1/", "found one with a user or a password"),
+        // Nothing goes to port 80 by a slip.
+        ("http://127.0.0.1:99999/x", "found one whose port is none"),
+        ("http://127.0.0.1:65536/x", "found one whose port is none"),
+        ("http://127.0.0.1:+80/x", "found one whose port is none"),
+        ("http://[::1]:0/x", "found one whose port is none"),
+        ("http://127.0.0.1:/x", "found one whose port is none"),
     ] {
         let told = program(&["send", "--type", "job.failed", "--to", url]).run().told();
         let usual = "error: --to: expected a URL such as http://127.0.0.1:3000/webhooks/asixto, ";
         assert_eq!(told, format!("{usual}{expected}\n"), "{url}");
     }
+}
+
+// The name of a file may hold anything, and a terminal takes it for commands.
+#[test]
+#[cfg(unix)]
+fn names_of_files() {
+    let path = file("x\u{1b}[31m\ny", "{}");
+    let told = program(&["sign", "--secret-file", &path]).input("{}").run().told();
+    assert!(told.contains(r"x\u{1b}[31m\ny: expected a secret that starts with"), "{told}");
+    let told = program(&["sign", "\u{1b}[31m"]).run().told();
+    assert!(told.starts_with(r"error: \u{1b}[31m, for the body: "), "{told}");
+}
+
+#[test]
+#[cfg(unix)]
+fn no_more_than_any_webhook() {
+    let told = program(&["sign", "/dev/zero"]).run().told();
+    assert_snapshot!(told, @"error: /dev/zero, for the body: expected at most 256 MiB, found more");
 }
 
 #[test]

@@ -53,13 +53,15 @@ impl CloudEvents {
     /// Where the name ends in `-Signature`, the number of the attempt is read from `<Name>-Delivery-Attempt`.
     ///
     /// # Errors
-    /// [`InvalidHeaderName`] for what cannot be the name of a header.
+    /// [`InvalidHeaderName`] for what cannot be the name of a header, and for those that HTTP itself needs.
     pub fn new(signature: &str) -> Result<Self, InvalidHeaderName> {
         let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-        if signature.is_empty() || !signature.bytes().all(is_token) {
+        let signature = signature.to_ascii_lowercase();
+        let is_taken =
+            ["connection", "content-length", "content-type", "host", "transfer-encoding"].contains(&&*signature);
+        if signature.is_empty() || is_taken || !signature.bytes().all(is_token) {
             return Err(InvalidHeaderName);
         }
-        let signature = signature.to_ascii_lowercase();
         let attempt = signature.strip_suffix(SIGNATURE).map(|name| Arc::from(name.to_owned() + ATTEMPT));
         Ok(Self { signature: signature.into(), attempt })
     }

@@ -27,7 +27,19 @@ impl Edit {
             Ok(json) => json.get().to_owned(),
             Err(_) => quoted(value),
         };
-        Ok(Self { value: Some(value), ..Self::unset(path)? })
+        let edit = Self { value: Some(value), ..Self::unset(path)? };
+        // It is signed, and reported, under that id.
+        if edit.text("id").is_some_and(|id| !id.is_empty()) {
+            Err("expected the id of the event by --id".to_owned())
+        } else {
+            Ok(edit)
+        }
+    }
+
+    /// The text that it gives this field of the envelope.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        let is_named = matches!(&self.path[..], [only] if only == name);
+        serde_json::from_str(self.value.as_deref().filter(|_| is_named)?).ok()
     }
 
     /// `PATH`.

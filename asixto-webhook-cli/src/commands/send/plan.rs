@@ -27,7 +27,9 @@ pub(super) struct Plan<'a> {
 
 /// One event.
 pub(super) struct Event {
-    pub(super) event_type: &'static str,
+    fixture: &'static str,
+    /// As it is sent.
+    pub(super) event_type: String,
     pub(super) id: String,
 }
 
@@ -49,9 +51,10 @@ impl<'a> Plan<'a> {
         let types: Vec<_> = EVENT_TYPES.into_iter().filter(|name| [name, ALL].contains(&&*args.event_type)).collect();
         check_arguments(args, types.len())?;
         let Args { body, times, .. } = args;
+        let sent_as = body.set.iter().rev().find_map(|edit| edit.text("type"));
         let mut random = Random::new(times.seed.map_or_else(new_seed, Ok)?);
         let events: Vec<_> = (1..=times.count)
-            .flat_map(|round| types.iter().map(move |event_type| (round, event_type)))
+            .flat_map(|round| types.iter().map(move |event_type| (round, *event_type)))
             .map(|(round, event_type)| {
                 let id = match (&body.id, &body.replay_of) {
                     (Some(id), _) => id.clone(),
@@ -59,7 +62,7 @@ impl<'a> Plan<'a> {
                     (None, Some(original)) => format!("{original}:r{round}"),
                     (None, None) => format!("evt_{:016x}", random.next()),
                 };
-                Event { event_type, id }
+                Event { fixture: event_type, event_type: sent_as.clone().unwrap_or_else(|| event_type.to_owned()), id }
             })
             .collect();
         let copies = |event| (0..times.duplicate).map(move |_| event);
@@ -111,9 +114,9 @@ impl<'a> Plan<'a> {
 
     fn body(&self, event: &Event) -> Result<String, Failure> {
         let body = &self.args.body;
-        let data = self.data.as_deref().map(RawValue::get).or_else(|| fixtures::data(event.event_type));
+        let data = self.data.as_deref().map(RawValue::get).or_else(|| fixtures::data(event.fixture));
         let original = self.keys.body(&Fixture {
-            event_type: event.event_type,
+            event_type: event.fixture,
             id: body.replay_of.as_ref().unwrap_or(&event.id),
             created: self.created,
             environment: body.environment.unwrap_or(Environment::Test).as_str(),

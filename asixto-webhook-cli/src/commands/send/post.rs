@@ -16,7 +16,7 @@ use ureq::{
 };
 
 use super::{Args, plan::Request};
-use crate::console::{Console, Failure};
+use crate::console::{Console, Failure, shown};
 
 const AGENT: &str = concat!("asixto-webhook/", env!("CARGO_PKG_VERSION"));
 
@@ -119,7 +119,16 @@ impl Target {
 }
 
 fn untrusted(error: String) -> String {
-    format!("expected a connection over TLS, found: {error}; is it https, and its authority known? (--ca FILE)")
+    let hint = if error.contains("UnknownIssuer") {
+        "; is its authority known? (--ca FILE)"
+    } else if error.contains("CaUsedAsEndEntity") {
+        "; the server shows the certificate of an authority: give it one of its own, with CA:FALSE, and the authority's to --ca"
+    } else if error.contains("InvalidContentType") {
+        "; is it https?"
+    } else {
+        ""
+    };
+    format!("expected a connection over TLS, found: {error}{hint}")
 }
 
 /// The URL, and never its text in an error: it could hold a password.
@@ -139,6 +148,12 @@ fn url(text: &str) -> Result<Uri, Failure> {
     if authority.as_str().contains('@') {
         return Err(refuse("one with a user or a password"));
     }
+    // What is no port is otherwise read as none, and goes to the usual one.
+    let port = authority.as_str().strip_prefix(authority.host()).unwrap_or_default();
+    let is_port = |text: &str| text.parse::<u16>().is_ok_and(|port| port > 0 && port.to_string() == text);
+    if !port.is_empty() && !port.strip_prefix(':').is_some_and(is_port) {
+        return Err(refuse("one whose port is none"));
+    }
     Ok(url)
 }
 
@@ -151,7 +166,7 @@ fn given(path: &Path, console: &mut Console) -> Result<Vec<Certificate<'static>>
         })
         .collect();
     if certificates.is_empty() {
-        return Err(Failure::new(format!("--ca: expected certificates in PEM, found none in {}", path.display())));
+        return Err(Failure::new(format!("--ca: expected certificates in PEM, found none in {}", shown(path))));
     }
     Ok(certificates)
 }

@@ -53,7 +53,7 @@ impl<'p> Report<'p> {
 
     pub(super) fn add(&mut self, event: &'p Event, answer: Answer, console: &mut Console) -> Result<(), Failure> {
         let row = Row {
-            r#type: event.event_type,
+            r#type: &event.event_type,
             id: &event.id,
             acknowledged: answer.is_acknowledged(),
             status: answer.status,
