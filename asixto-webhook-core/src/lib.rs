@@ -82,7 +82,8 @@ pub use self::{
         UnknownEnvironment, Verdict, sign,
     },
     receiver::{
-        Admission, Authentic, BodyFault, Delivery, Handled, Receiver, ReceiverBuilder, Settled, Ticket, Timeouts,
+        Admission, Authentic, BodyFault, Delivery, Handled, Placed, Receiver, ReceiverBuilder, Settled, Ticket,
+        Timeouts,
     },
     secret::{Secret, SecretError, SecretSet, SecretSetError},
     source::{SecretSource, Unavailable, lookup},

@@ -359,7 +359,7 @@ fn config_errors() {
     expected `store_timeout` to be between 1ms and 3600s, found 0ns
     expected `body_timeout`, `secrets_timeout` and `store_timeout` (for each claim) to be at most 4s together, the time for the answer, found 9s
     expected `body_timeout`, `secrets_timeout` and `store_timeout` (for each claim) to be at most 9s together, the time for the answer, found 14s
-    expected `answer_timeout` to be between 1ms and 10s, found 11s
+    expected `answer_timeout` to be between 1ms and 9.5s, found 11s
     expected `handler_limit` to be between 9s and 86400s, found 8s
     ");
 }

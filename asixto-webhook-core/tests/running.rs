@@ -82,6 +82,32 @@ fn a_run_that_nobody_ends() {
     drop((stuck, next));
 }
 
+// E7: a run that is done counts as running until its commit is taken, long after its handler's time, and even where it
+// had been given up by then.
+#[test]
+fn a_commit_that_is_owed() {
+    for was_given_up in [false, true] {
+        let clock = ManualClock::new(UnixTime::from_secs(NOW));
+        let store = FakeStore::fresh()
+            .commit(Says::Fails)
+            .claim(Says::This(Found::Nothing))
+            .commit(Says::This(Held::Yes))
+            .claim(Says::This(Found::Done));
+        let limit = Duration::from_secs(60);
+        let receiver = builder().clock(clock.clone()).dedup(store).handler_limit(limit).build().unwrap();
+        let (_, ticket) = begin(&receiver, ID);
+        if was_given_up {
+            receiver.overdue(&ticket);
+        }
+        let owed = block_on(receiver.settle(ticket, 200)).uncommitted.unwrap();
+        clock.advance(limit + LEASE);
+        assert_eq!(answered(deliver(&receiver, envelope(ID))).outcome(), Outcome::InFlight);
+        assert_eq!(block_on(receiver.commit(&owed)).unwrap(), Held::Yes);
+        drop(owed);
+        assert_eq!(answered(deliver(&receiver, envelope(ID))).outcome(), Outcome::Duplicate);
+    }
+}
+
 // E5: the same for a run that fails, and after it the next attempt is a run of its own.
 #[test]
 fn a_run_that_fails_gives_the_newest_claim_back() {

@@ -11,12 +11,12 @@ use std::{
 };
 
 use asixto_webhook_core::{
-    Admission, Answer, Asixto, Authentic, BoxFuture, Bytes, Delivery, Event, Handled, HeaderLines, Held, Outcome,
+    Answer, Asixto, Authentic, BoxFuture, Bytes, Delivery, Event, Handled, HeaderLines, Held, Outcome, Placed,
     Receiver, Ticket, Timer, provider::Provider,
 };
 use tokio::{
-    sync::oneshot,
-    task::JoinHandle,
+    sync::oneshot::{self, error::TryRecvError},
+    task::{JoinHandle, yield_now},
     time::{Instant, sleep, sleep_until, timeout, timeout_at},
 };
 use tokio_util::task::TaskTracker;
@@ -142,11 +142,18 @@ impl<P: Provider> Driver<P> {
     }
 
     /// Waits for the answer where the sender waits, since the task may have lost its thread to a seam that blocks.
-    async fn outcome<R>(&self, arrived: Instant, answer: oneshot::Receiver<Reply<R>>) -> Reply<R> {
-        match timeout_at(arrived + self.receiver.timeouts().answer + STUCK_AFTER, answer).await {
-            Ok(Ok(reply)) => reply,
-            Ok(Err(_)) => Reply { answer: self.receiver.interrupted(INTERRUPTED), response: None },
-            Err(_) => Reply { answer: self.receiver.stuck(), response: None },
+    async fn outcome<R>(&self, arrived: Instant, mut answer: oneshot::Receiver<Reply<R>>) -> Reply<R> {
+        let deadline = arrived + self.receiver.timeouts().answer + STUCK_AFTER;
+        let interrupted = || Reply { answer: self.receiver.interrupted(INTERRUPTED), response: None };
+        if let Ok(reply) = timeout_at(deadline, &mut answer).await {
+            return reply.unwrap_or_else(|_| interrupted());
+        }
+        // Where everything was held up, the task's own timer has gone off as well, and has its turn first.
+        yield_now().await;
+        match answer.try_recv() {
+            Ok(reply) => reply,
+            Err(TryRecvError::Closed) => interrupted(),
+            Err(TryRecvError::Empty) => Reply { answer: self.receiver.stuck(), response: None },
         }
     }
 
@@ -159,8 +166,16 @@ impl<P: Provider> Driver<P> {
         reply: oneshot::Sender<Reply<R>>,
     ) {
         let (event, ticket) = match self.receiver.place(authentic).await {
-            Admission::Process(event, ticket) => (event, ticket),
-            Admission::Answer(answer) => return send(reply, answer, None),
+            Placed::Process(event, ticket) => (event, ticket),
+            Placed::Answer(answer, left) => {
+                send(reply, answer.clone(), None);
+                if let Some(ticket) = left
+                    && !self.receiver.settle_rest(&answer, &ticket).await
+                {
+                    self.commit_later(&ticket).await;
+                }
+                return;
+            }
         };
 
         let mut sender = Sender { receiver: &self.receiver, ticket: &ticket, arrived, waiting: Some(reply) };

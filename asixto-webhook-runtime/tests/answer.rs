@@ -7,11 +7,15 @@ use std::task::Poll;
 
 use asixto_webhook_runtime::{
     Driver,
-    core::{Bytes, Outcome},
+    core::{
+        Bytes, Outcome, Provider, Receiver, SecretSet, UnixTime,
+        provider::{Agent, Identity, Message},
+        testing::ManualClock,
+    },
 };
 use common::{
-    DUPLICATE, Effects, Head, ID, IN_FLIGHT, PROCESSED, SLOW, arrived, builder, deliver, envelope, headers, millis,
-    over, secs, sent,
+    DUPLICATE, Effects, Head, ID, IN_FLIGHT, NOW, PROCESSED, SLOW, arrived, builder, deliver, envelope, headers,
+    millis, over, secs, sent,
     store::{Fault, Scripted, Step},
     within,
 };
@@ -159,4 +163,33 @@ async fn diagnostics() {
     let reply = within(deliver(&driver, ID, Effects::default().after(secs(12)))).await;
     let outcome = ("asixto-webhook-outcome", Outcome::HandlerSlow.code().to_owned());
     assert_eq!(headers(&reply.answer), [("retry-after", "30".to_owned()), outcome]);
+}
+
+// H8, N3: a repeat is answered as soon as it is known for one, and its nonce is settled afterwards, for as long as it takes.
+#[tokio::test(start_paused = true)]
+async fn what_is_left_to_settle_keeps_nobody_waiting() {
+    let provider = Agent::new(|_| Ok(Identity::new("the event")));
+    let secrets = SecretSet::from_issued(["a partner's secret"]).unwrap();
+    let store = Scripted::new();
+    let receiver = Receiver::builder_for(provider.clone())
+        .secrets(secrets.clone())
+        .clock(ManualClock::new(UnixTime::from_secs(NOW)))
+        .dedup(store.clone());
+    let driver = Driver::new(&receiver.build().unwrap());
+    let deliver = async |nonce: &str, arrived| {
+        let message = Message::new(UnixTime::from_secs(NOW), b"{}").with_id(nonce);
+        let lines = provider.sign(&secrets, message).into_iter().map(|(name, value)| (name.into_owned(), value));
+        let head = Head { method: "POST", lines: lines.collect(), scope: None };
+        driver.run(arrived, head, "{}".into(), |_, _| async { 200 }, |status| *status).await.answer.outcome()
+    };
+    assert_eq!(deliver("first", Instant::now()).await, Outcome::Processed);
+
+    // Refused twice, and then slow.
+    let store = store.then(Step::Commit, [Fault::Fails, Fault::Hangs, Fault::Takes(millis(1_900))]);
+    let start = Instant::now();
+    assert_eq!(within(deliver("second", start - millis(8_900))).await, Outcome::Duplicate);
+    assert_eq!(start.elapsed(), secs(0));
+    assert_eq!(within(driver.drain(secs(30))).await, Ok(()));
+    // The first one's event and nonce; the second one's nonce until it is taken.
+    assert_eq!(store.times(Step::Commit).len(), 2 + 3);
 }

@@ -15,6 +15,8 @@ use crate::{
     time::{Clock, Timer},
 };
 
+/// What a sender's patience has to leave for the way of an answer.
+const MARGIN: Duration = Duration::from_millis(500);
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
@@ -273,15 +275,15 @@ impl Settings {
             ("body_timeout", self.body_timeout, millisecond..=HOUR),
             ("secrets_timeout", self.secrets_timeout, millisecond..=HOUR),
             ("store_timeout", self.store_timeout, millisecond..=HOUR),
-            ("answer_timeout", self.answer_timeout, millisecond..=P::DEFAULTS.patience),
+            ("answer_timeout", self.answer_timeout, millisecond..=P::DEFAULTS.patience.saturating_sub(MARGIN)),
             ("handler_limit", self.handler_limit, self.answer_timeout..=DAY),
             ("lease", self.lease, SECOND..=HOUR),
             ("ttl", self.ttl, P::DEFAULTS.least_ttl..=CENTURY),
         ];
         bounds.into_iter().try_for_each(|(setting, found, range)| in_range(setting, found, &range))?;
-        // A third of the lease passes before a claim is renewed, and in the worst case the store takes all of its time
-        // to say that it is granted, and again for each claim of the delivery before it is extended.
-        let least = self.store_timeout.saturating_mul(P::DEFAULTS.claims + 1) / 2 * 3;
+        // In the worst case the store takes all of its time to grant each claim of a delivery, then a third of the lease
+        // passes, and then it takes all of its time again to extend each.
+        let least = self.store_timeout.saturating_mul(3 * P::DEFAULTS.claims);
         if self.lease < least {
             return Err(ConfigError::ShortLease { least, found: self.lease });
         }

@@ -86,6 +86,17 @@ pub enum Admission<P: Provider = Asixto> {
     Answer(Answer),
 }
 
+/// What became of a genuine delivery, for whoever has to answer by a deadline.
+#[derive(Debug)]
+#[must_use = "a claimed event has to be processed and settled"]
+#[expect(clippy::exhaustive_enums, reason = "a driver must do one or the other")]
+pub enum Placed<P: Provider = Asixto> {
+    /// Run the handler for this event, and settle the ticket with the status of its response.
+    Process(Event<P>, Ticket<P>),
+    /// Answer this. Then, where there is a ticket, [`settle_rest`](Receiver::settle_rest).
+    Answer(Answer, Option<Ticket<P>>),
+}
+
 /// A delivery that is genuine, of which nobody has said yet whether it is to be processed.
 #[must_use = "place it, or nothing comes of it"]
 pub struct Authentic<P: Provider = Asixto> {
@@ -222,9 +233,18 @@ impl<P: Provider> Receiver<P> {
     /// Once this returned [`Admission::Process`], the event is claimed: run its handler to the end even if the sender
     /// hangs up, and settle the ticket.
     pub async fn admit(&self, delivery: Delivery<'_>) -> Admission<P> {
-        match self.authenticate(delivery).await {
-            Ok(authentic) => self.place(authentic).await,
-            Err(answer) => Admission::Answer(answer),
+        let authentic = match self.authenticate(delivery).await {
+            Ok(authentic) => authentic,
+            Err(answer) => return Admission::Answer(answer),
+        };
+        match self.place(authentic).await {
+            Placed::Process(event, ticket) => Admission::Process(event, ticket),
+            Placed::Answer(answer, left) => {
+                if let Some(ticket) = left {
+                    let _ = self.settle_rest(&answer, &ticket).await;
+                }
+                Admission::Answer(answer)
+            }
         }
     }
 

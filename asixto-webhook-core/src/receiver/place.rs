@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use core::time::Duration;
 
 use super::{
-    Admission, Authentic, Receiver, Ticket,
+    Authentic, Placed, Receiver, Ticket,
     running::{Begun, Mark},
     settle::{Claims, Hold},
 };
@@ -37,34 +37,36 @@ enum Taken {
     Done,
     Conflict,
     InFlight(Duration),
+    /// It runs in this process with another body, and this is the claim that was to be its copy's.
+    ByAnotherBody(Mark),
     Unknown(StoreError),
 }
 
 impl<P: Provider> Receiver<P> {
     /// The second half of [`admit`](Self::admit): claims the event, or writes it to the inbox.
     ///
-    /// Once this returned [`Admission::Process`], the event is claimed: run its handler to the end even if the sender
+    /// Once this returned [`Placed::Process`], the event is claimed: run its handler to the end even if the sender
     /// hangs up, and settle the ticket.
-    pub async fn place(&self, authentic: Authentic<P>) -> Admission<P> {
+    pub async fn place(&self, authentic: Authentic<P>) -> Placed<P> {
         let Authentic { event, marks } = authentic;
         match &self.0.sink {
             Sink::Handler(store) => self.claim(store.as_ref(), event, &marks).await,
-            Sink::Inbox(inbox) => Admission::Answer(self.store(inbox.as_ref(), &event, &marks).await),
+            Sink::Inbox(inbox) => Placed::Answer(self.store(inbox.as_ref(), &event, &marks).await, None),
         }
     }
 
     /// The nonce first, then the event: a nonce that is refused has touched nothing.
-    async fn claim(&self, store: &dyn DedupStore, event: Event<P>, marks: &Marks) -> Admission<P> {
+    async fn claim(&self, store: &dyn DedupStore, event: Event<P>, marks: &Marks) -> Placed<P> {
         let fingerprint = Fingerprint::of(event.body());
         let mut claims = Claims::default();
         if let Some(nonce) = &marks.nonce {
             match self.take(store, nonce, fingerprint).await {
                 Ok(mark) => claims.nonce = Some(Hold { mark, ttl: self.nonce_ttl(&event) }),
                 Err(Taken::Conflict) => {
-                    return Admission::Answer(self.conclude(Outcome::NonceReused, self.line(&event)));
+                    return Placed::Answer(self.conclude(Outcome::NonceReused, self.line(&event)), None);
                 }
                 // The same body again, so the event behind it is done or under way.
-                Err(taken) => return Admission::Answer(self.taken(&event, &taken)),
+                Err(taken) => return self.refuse(event, taken, claims),
             }
         }
         match self.take(store, &marks.key, fingerprint).await {
@@ -76,27 +78,28 @@ impl<P: Provider> Receiver<P> {
                     event_type = cut(event.event_type()),
                     "the handler starts"
                 );
-                Admission::Process(event.clone(), Ticket::new(event, claims))
+                Placed::Process(event.clone(), Ticket::new(event, claims))
             }
-            Err(taken) => {
-                let answer = self.taken(&event, &taken);
-                let ticket = Ticket::new(event, claims);
-                if (200..300).contains(&answer.status()) {
-                    // The nonce is used up as well. Failing that it ends with its lease, and a repeat is a duplicate.
-                    let _ = self.commit(&ticket).await;
-                } else {
-                    // A repeat is to be refused as this one was, be it for a conflict.
-                    let _ = self.release(&ticket).await;
-                }
-                Admission::Answer(answer)
-            }
+            Err(taken) => self.refuse(event, taken, claims),
         }
+    }
+
+    /// The answer for an event that is not to be processed, with what was claimed before that was known. A repeat is to
+    /// be answered as this one was.
+    fn refuse(&self, event: Event<P>, taken: Taken, mut claims: Claims) -> Placed<P> {
+        let answer = self.taken(&event, &taken);
+        if let Taken::ByAnotherBody(mark) = taken {
+            // The run has lost its claim by this one, and claims the event anew once it is given back.
+            claims.event = Some(Hold { mark, ttl: self.0.settings.ttl });
+        }
+        let left = (!claims.is_empty()).then(|| Ticket::new(event, claims));
+        Placed::Answer(answer, left)
     }
 
     async fn take(&self, store: &dyn DedupStore, key: &DedupKey, fingerprint: Fingerprint) -> Result<Mark, Taken> {
         let lease = self.0.settings.lease;
         match self.ask(|| store.claim(Claim::new(key, fingerprint, lease))).await {
-            Ok(Claimed::Fresh(token)) => self.begin(store, token, fingerprint).await.ok_or(Taken::InFlight(lease)),
+            Ok(Claimed::Fresh(token)) => self.begin(store, token, fingerprint),
             Ok(Claimed::Done) => Err(Taken::Done),
             Ok(Claimed::Conflict) => Err(Taken::Conflict),
             Ok(Claimed::InFlight { remaining }) => Err(Taken::InFlight(remaining.min(lease))),
@@ -104,21 +107,17 @@ impl<P: Provider> Receiver<P> {
         }
     }
 
-    /// A run under a fresh claim; `None` where one is under way in this process.
-    async fn begin(&self, store: &dyn DedupStore, token: Token, fingerprint: Fingerprint) -> Option<Mark> {
+    /// A run under a fresh claim, unless one is under way in this process.
+    fn begin(&self, store: &dyn DedupStore, token: Token, fingerprint: Fingerprint) -> Result<Mark, Taken> {
         let now = self.0.clock.now();
         let until = now.saturating_add(self.0.settings.handler_limit);
         if !store.keeps_apart() {
-            return Some(Mark::unlisted(&token, fingerprint, until));
+            return Ok(Mark::unlisted(&token, fingerprint, until));
         }
         match self.0.running.begin(token, fingerprint, now, until) {
-            Begun::Run(mark) => Some(mark),
-            Begun::Handed => None,
-            Begun::OtherBody(token) => {
-                // The run has lost its claim by this, and claims the event anew when it notices.
-                let _ = self.ask(|| store.release(&token)).await;
-                None
-            }
+            Begun::Run(mark) => Ok(mark),
+            Begun::Handed => Err(Taken::InFlight(self.0.settings.lease)),
+            Begun::OtherBody(token) => Err(Taken::ByAnotherBody(Mark::unlisted(&token, fingerprint, until))),
         }
     }
 
@@ -158,11 +157,14 @@ impl<P: Provider> Receiver<P> {
         match taken {
             Taken::Done => self.log(event, Answer::new(Outcome::Duplicate, self.diagnostics())),
             Taken::Conflict => self.conflict(event),
-            Taken::InFlight(remaining) => {
-                self.log(event, Answer::new(Outcome::InFlight, self.diagnostics()).retry_after(*remaining))
-            }
+            Taken::InFlight(remaining) => self.in_flight(event, *remaining),
+            Taken::ByAnotherBody(_) => self.in_flight(event, self.0.settings.lease),
             Taken::Unknown(error) => self.store_unavailable(event, error),
         }
+    }
+
+    fn in_flight(&self, event: &Event<P>, remaining: Duration) -> Answer {
+        self.log(event, Answer::new(Outcome::InFlight, self.diagnostics()).retry_after(remaining))
     }
 
     fn conflict(&self, event: &Event<P>) -> Answer {

@@ -19,13 +19,12 @@ pub(super) struct Mark {
     running: Running,
 }
 
-#[cfg_attr(not(feature = "std"), expect(dead_code, reason = "read by the list, which takes a lock"))]
 struct Run {
     /// Of the newest claim.
     fence: AtomicU64,
     fingerprint: Fingerprint,
-    /// When its handler has had all of its time, whether or not anybody was able to say so.
-    until: UnixTime,
+    /// When its handler has had all of its time, in unix seconds, whether or not anybody was able to say so.
+    until: AtomicU64,
 }
 
 /// What a fresh claim is for.
@@ -46,6 +45,7 @@ impl Mark {
     }
 
     fn new(token: &Token, fingerprint: Fingerprint, until: UnixTime, running: Running) -> Self {
+        let until = AtomicU64::new(until.as_secs());
         let run = Run { fence: AtomicU64::new(token.fence()), fingerprint, until };
         Self { key: *token.key(), run: Arc::new(run), running }
     }
@@ -62,6 +62,12 @@ impl Mark {
 
     pub(super) fn fingerprint(&self) -> Fingerprint {
         self.run.fingerprint
+    }
+
+    /// Keeps the run on the list, or puts it there again, for as long as it takes: it is done, and its commit is owed.
+    pub(super) fn owe(&self) {
+        self.run.until.store(u64::MAX, Ordering::SeqCst);
+        self.running.insert(self);
     }
 
     /// Takes the run off the list: what the store says of its key counts again.
@@ -81,7 +87,7 @@ mod list {
     use alloc::{collections::BTreeMap, sync::Arc};
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
-    use super::{Begun, DedupKey, Fingerprint, Mark, Run, Token, UnixTime};
+    use super::{Begun, DedupKey, Fingerprint, Mark, Ordering, Run, Token, UnixTime};
 
     /// The runs under way. Clones are the same list.
     #[derive(Clone, Default)]
@@ -97,10 +103,10 @@ mod list {
             until: UnixTime,
         ) -> Begun {
             let mut runs = self.lock();
-            match runs.get(token.key()).filter(|run| now < run.until) {
+            match runs.get(token.key()).filter(|run| now.as_secs() < run.until.load(Ordering::SeqCst)) {
                 Some(run) if run.fingerprint != fingerprint => Begun::OtherBody(token),
                 Some(run) => {
-                    run.fence.store(token.fence(), super::Ordering::SeqCst);
+                    run.fence.store(token.fence(), Ordering::SeqCst);
                     Begun::Handed
                 }
                 None => {
@@ -109,6 +115,11 @@ mod list {
                     Begun::Run(mark)
                 }
             }
+        }
+
+        /// Unless another run of the key is there.
+        pub(super) fn insert(&self, mark: &Mark) {
+            self.lock().entry(mark.key).or_insert_with(|| Arc::clone(&mark.run));
         }
 
         pub(super) fn remove(&self, mark: &Mark) {
@@ -143,6 +154,8 @@ mod list {
         ) -> Begun {
             Begun::Run(Mark::unlisted(&token, fingerprint, until))
         }
+
+        pub(super) fn insert(&self, _: &Mark) {}
 
         pub(super) fn remove(&self, _: &Mark) {}
     }

@@ -44,6 +44,10 @@ pub(super) struct Claims {
 }
 
 impl Claims {
+    pub(super) const fn is_empty(&self) -> bool {
+        self.event.is_none() && self.nonce.is_none()
+    }
+
     fn iter(&self) -> impl Iterator<Item = &Hold> {
         self.event.iter().chain(&self.nonce)
     }
@@ -165,6 +169,17 @@ impl<P: Provider> Receiver<P> {
         Settled { answer, uncommitted }
     }
 
+    /// Settles what a delivery that was answered without a handler has claimed on its way, once it is answered: a nonce,
+    /// say, which a duplicate uses up, and which anything else gives back. Whether there is nothing left to do.
+    pub async fn settle_rest(&self, answer: &Answer, ticket: &Ticket<P>) -> bool {
+        if (200..300).contains(&answer.status()) {
+            return self.commit(ticket).await.is_ok_and(|held| held == Held::Yes);
+        }
+        // What is not released ends with its lease.
+        let _ = self.release(ticket).await;
+        true
+    }
+
     /// The answer for a handler that has ended, before its claim is settled.
     pub fn finished(&self, ticket: &Ticket<P>, handled: Handled) -> Answer {
         let answer = self.handler_answer(handled);
@@ -265,9 +280,11 @@ impl<P: Provider> Receiver<P> {
     /// Takes a step with the newest token of a claim.
     async fn take_step(&self, step: Step, ticket: &Ticket<P>, hold: &Hold) -> Result<Held, StoreError> {
         let Sink::Handler(store) = &self.0.sink else { return Ok(Held::Lost) };
-        if matches!(step, Step::Release) {
+        match step {
+            Step::Renew => {}
+            Step::Commit => hold.mark.owe(),
             // The handler has ended: whoever claims the event from now on runs it.
-            hold.mark.end();
+            Step::Release => hold.mark.end(),
         }
         let held = loop {
             let token = hold.mark.token();
