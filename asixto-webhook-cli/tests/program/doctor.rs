@@ -3,6 +3,7 @@
 
 use std::io::{BufReader, Read, repeat};
 
+use base64ct::{Base64, Encoding};
 use flate2::{
     Compression,
     bufread::{DeflateEncoder, GzEncoder, ZlibEncoder},
@@ -221,6 +222,26 @@ fn hostile_bodies() {
     assert!(strange.text(1).ends_with("diagnose that as well\n"));
 }
 
+/// What was too large to be read in other ways may be just what is wrong.
+#[test]
+fn what_was_not_tried_is_told() {
+    let large = format!("{{\"id\": \"{}\"}}", "1".repeat(1 << 20));
+    let delivery = || Arrival::asixto().signed(NEW, &large).came(large.clone());
+    let report = delivery().json(1);
+    assert_eq!((&report["verdict"], &report["complete"]), (&json!("unexplained"), &json!(false)));
+    assert!(delivery().text(1).contains("\n\nnote: not everything was tried: "));
+    let healthy = Arrival::asixto().signed(OLD, &large).came(large);
+    assert_eq!(healthy.json(0)["complete"], true);
+}
+
+/// Kubernetes shows its secrets in base64, and a MAC does not say who is wrong.
+#[test]
+fn secrets_in_base64() {
+    let encoded = |text: &str| Base64::encode_string(text.as_bytes());
+    Arrival::asixto().file(encoded(OLD)).is_wrong(&[("secret_encoded", PROVEN)]);
+    Arrival::asixto().variable(encoded(&format!("{OLD}\n"))).is_wrong(&[("secret_encoded", PROVEN)]);
+}
+
 #[test]
 fn what_a_person_reads() {
     file("person.secret", format!("{OLD}\n"));
@@ -291,7 +312,7 @@ fn json_has_what_the_help_says() {
     let report = |verdict: &str, secret: Option<&str>, skew: Option<i64>, causes: Value, notes: &[&str], macs: u64| {
         json!({
             "provider": "asixto", "verdict": verdict, "secret": secret, "skew_seconds": skew, "causes": causes,
-            "notes": notes, "macs": macs,
+            "notes": notes, "complete": true, "macs": macs,
         })
     };
     let healthy = Arrival::asixto().at(AT - 1).json(0);

@@ -178,7 +178,8 @@ fn of_each_command() {
                                     `stale`, `explained` or `unexplained`), `secret` and `skew_seconds`
                                     (null unless it matches as it is), `causes`, a list of `code`,
                                     `certainty` (`proven` or `suspected`), `evidence` and `fix`;
-                                    `notes`, a list of sentences; and `macs`, how many that took
+                                    `notes`, a list of sentences; `complete`, false where something was
+                                    too large or too much to be tried; and `macs`, how many that took
       -h, --help                    Print help
 
     Provider and secrets:

@@ -7,6 +7,7 @@ use super::{
     encodings::{base64, form_encoded, latin_1_as_utf8, line_ends, mojibake_undone, percent_decoded, unchunked},
     json::{self, Strings, Style, rewrite},
     report::Row,
+    search::Budget,
 };
 use crate::json::{Fields, JsonKind};
 
@@ -24,12 +25,14 @@ pub(super) struct Reading<'a> {
 }
 
 /// The body as it is, and then every other form, none of them twice.
-pub(super) fn readings<'a>(body: &'a [u8], given: &[(&'a str, &'a [u8])]) -> Vec<Reading<'a>> {
+pub(super) fn readings<'a>(body: &'a [u8], given: &[(&'a str, &'a [u8])], budget: &mut Budget) -> Vec<Reading<'a>> {
     let mut readings = vec![Reading { cause: None, bytes: Cow::Borrowed(body) }];
     let mut held = 0_usize;
     let mut add = |row, detail, bytes: Cow<'a, [u8]>| {
         held = held.saturating_add(bytes.len());
-        if held <= MOST_HELD && readings.iter().all(|other: &Reading<'_>| other.bytes != bytes) {
+        if held > MOST_HELD {
+            budget.leave_out();
+        } else if readings.iter().all(|other: &Reading<'_>| other.bytes != bytes) {
             readings.push(Reading { cause: Some((row, detail)), bytes });
         }
     };
@@ -42,7 +45,11 @@ pub(super) fn readings<'a>(body: &'a [u8], given: &[(&'a str, &'a [u8])]) -> Vec
                 add(row, detail, Cow::Owned(bytes));
             }
         }
+    } else {
+        budget.leave_out();
     }
+    // The least likely come last, which is where a search may have to end.
+    readings.sort_by_key(|reading| reading.cause.as_ref().is_some_and(|(_, detail)| detail.ends_with(LINE_END)));
     readings
 }
 
@@ -54,6 +61,12 @@ pub(super) static GIVEN: Row = Row {
     code: "body_read_otherwise",
     seen: "with the reading `{}` of the body, as it was handed in",
     fix: "verify those bytes: look for what compresses, inflates or replaces the body between the signer and here",
+};
+
+pub(super) static BEGINS_OTHERWISE: Row = Row {
+    code: "body_begins_otherwise",
+    seen: "over a body that does not begin with `{}`, as every body of this sender does",
+    fix: "have the signer send, and sign, a body that begins so: no byte order mark or blank before it, and no other JSON",
 };
 
 const RAW: &str = "verify the raw bytes of the request, before a JSON parser or middleware reads and writes them anew";
@@ -246,37 +259,52 @@ fn reserialised(body: &[u8]) -> Variants {
     // Lines of blanks could make a large body out of a deep one.
     let most = body.len().saturating_mul(8).saturating_add(64 << 10);
     // Most documents hold nothing that serializers write in different ways.
-    let is_plain = |byte: u8| byte.is_ascii() && !b"\\/<>&".contains(&byte);
+    let is_plain = |byte: u8| byte.is_ascii() && !b"\\/<>&'+`".contains(&byte);
     let styles = if body.iter().copied().all(is_plain) { 1 } else { STRINGS.len() };
-    let mut written = Vec::new();
-    for (escapes, strings) in STRINGS.into_iter().take(styles) {
-        for (layout, indent, comma, colon) in LAYOUTS {
-            if let Some(bytes) = rewrite(document, Style { indent, comma, colon, strings }, most) {
-                written.push((Cow::Owned(format!("{layout}{escapes}")), bytes));
+    let (mut written, mut held) = (Vec::new(), 0);
+    // A file ends with a line, and a parser takes no notice of it.
+    for (end, line_end) in [("", &b""[..]), (LINE_END, b"\n")] {
+        for (escapes, strings) in STRINGS.into_iter().take(styles) {
+            for (layout, style) in LAYOUTS {
+                let Some(mut bytes) = rewrite(document, Style { strings, ..style }, most) else { continue };
+                bytes.extend_from_slice(line_end);
+                held += bytes.len();
+                written.push((Cow::Owned(format!("{layout}{escapes}{end}")), bytes));
+                // More than can be kept.
+                if held > MOST_HELD {
+                    return written;
+                }
             }
         }
     }
     written
 }
 
-/// A name, the blanks of a level, what stands between members, and between name and value.
-type Layout = (&'static str, Option<&'static [u8]>, &'static [u8], &'static [u8]);
+const LINE_END: &str = ", and with a line feed at its end";
 
-const LAYOUTS: [Layout; 5] = [
-    ("on one line without blanks, as `JSON.stringify` does", None, b",", b":"),
-    ("on one line with blanks, as Python's `json.dumps` does", None, b", ", b": "),
-    ("with two blanks a level", Some(b"  "), b",", b": "),
-    ("with four blanks a level", Some(b"    "), b",", b": "),
-    ("with a tab a level", Some(b"\t"), b",", b": "),
+const LAYOUTS: [(&str, Style); 6] = [
+    ("on one line without blanks, as `JSON.stringify` does", Style::COMPACT),
+    ("on one line with blanks, as Python's `json.dumps` does", Style { comma: b", ", colon: b": ", ..Style::COMPACT }),
+    ("with two blanks a level", Style { indent: Some(b"  "), colon: b": ", ..Style::COMPACT }),
+    ("with four blanks a level", Style { indent: Some(b"    "), colon: b": ", ..Style::COMPACT }),
+    ("with a tab a level", Style { indent: Some(b"\t"), colon: b": ", ..Style::COMPACT }),
+    (
+        "with two blanks a level and lists on one line, as Jackson does",
+        Style { indent: Some(b"  "), colon: b" : ", lists_inline: true, ..Style::COMPACT },
+    ),
 ];
 
-const STRINGS: [(&str, Strings); 6] = [
+const STRINGS: [(&str, Strings); 7] = [
     ("", Strings::Kept),
     (", and with no escape that JSON does not need", escaping(false, false, false)),
     (", and with everything outside ASCII escaped", escaping(true, false, false)),
     (", and with slashes and everything outside ASCII escaped, as PHP does", escaping(true, true, false)),
     (", and with slashes escaped", escaping(false, true, false)),
     (", and with `<`, `>` and `&` escaped, as Go does", escaping(false, false, true)),
+    (
+        ", and with everything outside ASCII and all that HTML could take for markup escaped, as .NET does",
+        Strings::DotNet,
+    ),
 ];
 
 const fn escaping(non_ascii: bool, slash: bool, html: bool) -> Strings {

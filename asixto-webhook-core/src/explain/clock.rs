@@ -32,14 +32,27 @@ pub(super) static TIME_ZONE: Row = Row {
 };
 
 /// From where on a number is no time of this age in seconds but in a unit, and how many of it make a second.
-const UNITS: [(u64, &str, u64); 3] = [
+pub(super) const UNITS: [(u64, &str, u64); 3] = [
     (100_000_000_000, "milliseconds", 1_000),
     (100_000_000_000_000, "microseconds", 1_000_000),
     (100_000_000_000_000_000, "nanoseconds", 1_000_000_000),
 ];
 
-/// The furthest that a time zone lies from UTC, in hours.
-const ZONES: u64 = 14;
+/// How far time zones lie from UTC where that is no whole number of hours, in minutes. Whole hours go up to 14.
+const ODD_ZONES: [u64; 12] = [150, 210, 270, 330, 345, 390, 510, 525, 570, 630, 765, 825];
+const WHOLE_ZONES: core::ops::RangeInclusive<u64> = 1..=14;
+
+/// The zone that lies nearest, in minutes and in words.
+fn zone(distance: u64) -> Option<(u64, String)> {
+    let whole = WHOLE_ZONES.map(|hours| hours * 60);
+    let minutes = whole.chain(ODD_ZONES).min_by_key(|minutes| distance.abs_diff(minutes * 60))?;
+    let words = match (minutes / 60, minutes % 60) {
+        (1, 0) => "one hour".into(),
+        (hours, 0) => format!("{hours} whole hours"),
+        (hours, minutes) => format!("{hours} hours and {minutes} minutes"),
+    };
+    Some((minutes, words))
+}
 
 /// What is wrong with a genuine time; nothing where it lies within the window.
 pub(super) fn causes(timestamp: u64, now: UnixTime, tolerance: Duration) -> Vec<Cause> {
@@ -53,9 +66,8 @@ pub(super) fn causes(timestamp: u64, now: UnixTime, tolerance: Duration) -> Vec<
     }
     let row = if timestamp > now.as_secs() { &IN_THE_FUTURE } else { &TOO_OLD };
     let mut causes = vec![proven(row, &format!("{distance}"))];
-    let hours = (distance + 1800) / 3600;
-    if (1..=ZONES).contains(&hours) && distance.abs_diff(hours * 3600) <= tolerance.as_secs().min(900) {
-        let detail: String = if hours == 1 { "one hour".into() } else { format!("{hours} whole hours") };
+    let is_near = |minutes: u64| distance.abs_diff(minutes * 60) <= tolerance.as_secs().min(900);
+    if let Some((_, detail)) = zone(distance).filter(|(minutes, _)| is_near(*minutes)) {
         causes.push(Cause::of(&TIME_ZONE, Certainty::Suspected, TIME_ZONE.seen(&detail)));
     }
     causes

@@ -3,6 +3,7 @@
 use alloc::{string::String, vec::Vec};
 
 use base64ct::{Base64, Base64Unpadded, Base64Url, Base64UrlUnpadded, Encoding as _};
+use zeroize::Zeroizing;
 
 /// Base64 in either alphabet, padded or not.
 pub(super) fn base64(text: &[u8]) -> Option<Vec<u8>> {
@@ -12,6 +13,17 @@ pub(super) fn base64(text: &[u8]) -> Option<Vec<u8>> {
         .or_else(|_| Base64Url::decode_vec(text))
         .or_else(|_| Base64UrlUnpadded::decode_vec(text));
     bytes.ok().filter(|bytes| !bytes.is_empty())
+}
+
+/// In base64, in either alphabet, padded or not.
+pub(super) fn in_base64(bytes: &[u8]) -> [Zeroizing<String>; 4] {
+    [
+        Base64::encode_string(bytes),
+        Base64Unpadded::encode_string(bytes),
+        Base64Url::encode_string(bytes),
+        Base64UrlUnpadded::encode_string(bytes),
+    ]
+    .map(Zeroizing::new)
 }
 
 /// Pairs of hexadecimal digits.

@@ -1,12 +1,12 @@
-//! What the headers may have said before something changed them, and what else the signer may have made a MAC of.
+//! What the headers may have said before something changed them.
 
-use alloc::{borrow::ToOwned, string::String, vec, vec::Vec};
+use alloc::{borrow::ToOwned, format, string::String, vec, vec::Vec};
 
-use super::{encodings::percent_decoded, report::Row, senders::Scheme};
+use super::{encodings::percent_decoded, layouts, report::Row, search::Budget, senders::Scheme};
 use crate::{
     headers::{HeaderLines, Headers},
     mac::{Encoding, Keyed},
-    signature::{Signed, decimal, parts},
+    signature::{Signed, parts},
 };
 
 /// How many of the sender's own header lines are read anew, and how many variants of one.
@@ -15,11 +15,14 @@ const MOST_LINES: usize = 16;
 /// How many others.
 const MOST_OTHERS: usize = 128;
 
-/// A longer value is left out of all readings, in bytes.
+/// A longer value is not read in other ways, in bytes.
 const MOST_VALUE: usize = 8192;
 
-/// How many MACs of one reading are compared.
-const MOST_CANDIDATES: usize = 64;
+/// How many values that were joined into one are taken apart.
+const MOST_JOINED: usize = 4;
+
+/// How many MACs of one reading are compared. One more is kept, to tell that there are more.
+pub(super) const MOST_CANDIDATES: usize = 64;
 
 /// A message's beginning and the MACs that may be its.
 pub(super) struct Offer {
@@ -31,26 +34,35 @@ pub(super) struct Offer {
     pub(super) prefix: Vec<u8>,
     /// When it was signed, in unix seconds, where anything says so.
     pub(super) timestamp: Option<u64>,
-    macs: Vec<Vec<u8>>,
-    encoding: Encoding,
+    /// What the body must begin with.
+    pub(super) body_begins: Option<u8>,
+    pub(super) macs: Vec<Vec<u8>>,
+    pub(super) encoding: Encoding,
 }
 
 impl Offer {
-    fn of(cause: Option<(&'static Row, String)>, scheme: usize, signed: &Signed<'_>) -> Self {
+    pub(super) fn of(cause: Option<(&'static Row, String)>, scheme: usize, signed: &Signed<'_>) -> Self {
         Self {
             cause,
             scheme,
             prefix: signed.prefix.concat(),
             timestamp: Some(signed.timestamp),
-            macs: signed.candidates.texts().take(MOST_CANDIDATES).map(<[u8]>::to_vec).collect(),
+            macs: signed.candidates.texts().take(MOST_CANDIDATES + 1).map(<[u8]>::to_vec).collect(),
             encoding: signed.candidates.encoding(),
+            body_begins: signed.body_begins,
         }
+    }
+
+    /// Whether it says no more than another.
+    fn says_the_same(&self, other: &Self) -> bool {
+        let says = |offer: &Self| (offer.scheme, offer.encoding);
+        says(self) == says(other) && (&self.prefix, &self.macs) == (&other.prefix, &other.macs)
     }
 
     /// Whether a finished MAC is among those offered.
     pub(super) fn has(&self, mac: &Keyed) -> bool {
         let tag = mac.clone().finish(self.encoding);
-        self.macs.iter().any(|text| tag.matches(text))
+        self.macs.iter().take(MOST_CANDIDATES).any(|text| tag.matches(text))
     }
 }
 
@@ -65,13 +77,18 @@ pub(super) struct View {
 
 impl View {
     /// `names` come in lower case.
-    pub(super) fn new(names: Vec<String>, lines: &[(&str, &[u8])]) -> Self {
+    pub(super) fn new(names: Vec<String>, lines: &[(&str, &[u8])], budget: &mut Budget) -> Self {
         let (mut own, mut others) = (Vec::new(), Vec::new());
-        for (name, value) in lines.iter().filter(|(_, value)| value.len() <= MOST_VALUE) {
+        for (name, value) in lines {
             let name = name.to_ascii_lowercase();
             let (side, most) = if names.contains(&name) { (&mut own, MOST_LINES) } else { (&mut others, MOST_OTHERS) };
-            if side.len() < most {
-                side.push((name, value.to_vec()));
+            // That a line came may be the cause, even where what it says is left out.
+            let (is_room, is_read) = (side.len() < most, value.len() <= MOST_VALUE);
+            if is_room {
+                side.push((name, if is_read { value.to_vec() } else { vec![] }));
+            }
+            if !is_room || !is_read {
+                budget.leave_out();
             }
         }
         Self { names, own, others }
@@ -82,9 +99,23 @@ impl View {
         &self.others
     }
 
+    /// The values of all lines, the sender's own first.
+    pub(super) fn all(&self) -> impl Iterator<Item = &[u8]> {
+        self.own.iter().chain(&self.others).map(|(_, value)| value.as_slice())
+    }
+
     /// The values of the sender's own lines.
     pub(super) fn values(&self) -> impl Iterator<Item = &[u8]> {
         self.own.iter().map(|(_, value)| value.as_slice())
+    }
+
+    /// The sender's own lines, one of them with another value.
+    fn with(&self, place: usize, value: Vec<u8>) -> Vec<Line> {
+        let mut lines = self.own.clone();
+        if let Some((_, old)) = lines.get_mut(place) {
+            *old = value;
+        }
+        lines
     }
 
     fn each(&self, rewrite: fn(&[u8]) -> Option<Vec<u8>>) -> Vec<Rewritten> {
@@ -96,23 +127,32 @@ impl View {
 /// Every offer: the headers as they are, rewritten, of other senders, and in other layouts.
 ///
 /// The first of the schemes is the sender's own.
-pub(super) fn offers(view: &View, schemes: &[&dyn Scheme]) -> Vec<Offer> {
+pub(super) fn offers(view: &View, schemes: &[&dyn Scheme], budget: &mut Budget) -> Vec<Offer> {
     let mut offers = Vec::new();
     let Some((own, rivals)) = schemes.split_first() else { return offers };
     let read = |scheme: &dyn Scheme, lines: &[Line], cause, place| {
         let lines = Lines(lines, &view.others);
         scheme.signed(Headers::new(&lines)).ok().map(|signed| Offer::of(cause, place, &signed))
     };
-    offers.extend(read(*own, &view.own, None, 0));
+    let as_it_is = read(*own, &view.own, None, 0);
+    // What changes nothing proves nothing.
+    let is_news = |offer: &Offer| as_it_is.as_ref().is_none_or(|other| !offer.says_the_same(other));
     for (row, rewrite) in REWRITES {
         for (detail, lines) in rewrite(view, *own) {
-            offers.extend(read(*own, &lines, Some((row, detail)), 0));
+            offers.extend(read(*own, &lines, Some((row, detail)), 0).filter(is_news));
         }
     }
+    let lines = Lines(&view.own, &view.others);
+    let signed = own.signed(Headers::new(&lines)).ok();
+    offers.extend(signed.as_ref().and_then(layouts::in_another_unit));
     for (rival, place) in rivals.iter().zip(1..) {
         offers.extend(read(*rival, &view.own, Some((&OTHER_SENDER, rival.describe())), place));
     }
-    offers.extend(layouts(view, *own));
+    offers.extend(layouts::offers(view, signed.as_ref()).into_iter().filter(is_news));
+    let offers: Vec<_> = as_it_is.into_iter().chain(offers).collect();
+    if offers.iter().any(|offer| offer.macs.len() > MOST_CANDIDATES) {
+        budget.leave_out();
+    }
     offers
 }
 
@@ -154,8 +194,11 @@ pub(super) static REWRITES: &[(Row, Rewrite)] = &[
             fix: "send the header once: look for the proxy that joins repeated lines, and for what repeats them",
         },
         |view, scheme| {
-            let [(name, value)] = view.own.as_slice() else { return vec![] };
-            segments(name, value, scheme).into_iter().map(|line| (String::new(), vec![line])).collect()
+            let apart = match view.own.as_slice() {
+                [(name, value)] => segments(name, value, scheme).into_iter().map(|line| vec![line]).collect(),
+                _ => shares(view),
+            };
+            apart.into_iter().map(|lines| (String::new(), lines)).collect()
         },
     ),
     (
@@ -164,7 +207,12 @@ pub(super) static REWRITES: &[(Row, Rewrite)] = &[
             seen: "with the signature header in lower case",
             fix: "have the signer write hexadecimal in lower case",
         },
-        |view, _| view.each(|value| Some(value.to_ascii_lowercase())),
+        // One line at a time: a nonce keeps its case.
+        |view, _| {
+            let has_mac = |value: &[u8]| words(value).any(|word| is_hex(word, 64));
+            let lines = view.own.iter().enumerate().filter(|(_, (_, value))| has_mac(value));
+            lines.map(|(place, (_, value))| (String::new(), view.with(place, value.to_ascii_lowercase()))).collect()
+        },
     ),
     (
         Row {
@@ -216,11 +264,13 @@ pub(super) static REWRITES: &[(Row, Rewrite)] = &[
                 let (found, value) = view.others.iter().find(is_alike)?;
                 Some((found.clone(), ((*name).clone(), value.clone())))
             };
-            let (found, lines): (Vec<_>, Vec<_>) = missing().filter_map(|name| alike(&name)).unzip();
-            match found.first() {
-                Some(first) => vec![(shown(first), [&view.own[..], &lines].concat())],
-                None => vec![],
-            }
+            let alike: Vec<_> = missing().filter_map(|name| alike(&name)).collect();
+            let rewritten = |found: Vec<(String, Line)>| {
+                let (found, lines): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+                // The last one that a sender writes is the signature.
+                Some((shown(found.last()?), [&view.own[..], &lines].concat()))
+            };
+            [alike, of_another_family(view)].into_iter().filter_map(rewritten).collect()
         },
     ),
 ];
@@ -250,6 +300,49 @@ fn segments(name: &str, value: &[u8], scheme: &dyn Scheme) -> Vec<Line> {
     found
 }
 
+/// Of several header lines, each one the same share of what was joined, or of one of them alone.
+fn shares(view: &View) -> Vec<Vec<Line>> {
+    let share = |value: &[u8], count: usize, place: usize| {
+        let pieces: Vec<_> = value.split(|byte| *byte == b',').collect();
+        let length = pieces.len() / count;
+        let is_joined = pieces.len() > 1 && pieces.len().is_multiple_of(count);
+        let share = pieces.get(place * length..(place + 1) * length).filter(|_| is_joined)?;
+        Some(share.join(&b',').trim_ascii().to_vec())
+    };
+    let mut found = Vec::new();
+    for (count, place) in (2..=MOST_JOINED).flat_map(|count| (0..count).map(move |place| (count, place))) {
+        let each = |(name, value): &Line| (name.clone(), share(value, count, place).unwrap_or_else(|| value.clone()));
+        found.push(view.own.iter().map(each).collect());
+        for (at, (_, value)) in view.own.iter().enumerate() {
+            found.extend(share(value, count, place).map(|share| view.with(at, share)));
+        }
+    }
+    found
+}
+
+/// The lines that others have in the place of the sender's own, where all its names begin alike, and theirs do: such as
+/// `svix-id` for `webhook-id`. None of its own came.
+fn of_another_family(view: &View) -> Vec<(String, Line)> {
+    let family = |name: &String| name.rfind('-').map_or(0, |at| at + 1);
+    let (Some(first), true) = (view.names.first(), view.own.is_empty() && view.names.len() > 1) else { return vec![] };
+    let Some((beginning, _)) = first.split_at_checked(family(first)) else { return vec![] };
+    let members: Option<Vec<_>> = view.names.iter().map(|name| Some((name, name.strip_prefix(beginning)?))).collect();
+    let members = members.unwrap_or_default();
+    let renamed = |other: &str| -> Option<Vec<_>> {
+        let lines = members.iter().map(|(name, member)| {
+            let found = format!("{other}{member}");
+            let (_, value) = view.others.iter().find(|(name, _)| *name == found)?;
+            Some((found, ((*name).clone(), value.clone())))
+        });
+        lines.collect()
+    };
+    let others = members
+        .first()
+        .into_iter()
+        .flat_map(|(_, member)| view.others.iter().filter_map(move |(name, _)| name.strip_suffix(member)));
+    others.filter(|other| other.ends_with(['-', '_'])).find_map(renamed).unwrap_or_default()
+}
+
 fn without(value: &[u8], dropped: fn(u8) -> bool) -> Vec<u8> {
     value.iter().copied().filter(|byte| !dropped(*byte)).collect()
 }
@@ -273,94 +366,10 @@ pub(super) fn shown(name: &str) -> String {
     if name.len() <= 64 && name.bytes().all(is_token) { name.to_owned() } else { "another one".to_owned() }
 }
 
-/// What a MAC may have been made of instead, by the pieces ahead of the body.
-type Layout = fn(&[&[u8]]) -> Vec<u8>;
-
-pub(super) static LAYOUTS: [(Row, Layout); 3] = [
-    (
-        Row {
-            code: "body_signed_alone",
-            seen: "with the body signed alone, without the time",
-            fix: "have the signer sign the time of signing with the body, as this sender's documentation says",
-        },
-        |_| vec![],
-    ),
-    (
-        Row {
-            code: "signature_in_another_form",
-            seen: "with a MAC that stands in the headers in another form than this sender's",
-            fix: "have the signer write the signature header as this sender's documentation says",
-        },
-        |pieces| pieces.concat(),
-    ),
-    (
-        Row {
-            code: "separator_left_out",
-            seen: "with nothing between what is signed ahead of the body and the body",
-            fix: "have the signer put the separator into the message, as this sender's documentation says",
-        },
-        |pieces| {
-            let says_something = |piece: &&&[u8]| piece.iter().any(u8::is_ascii_alphanumeric);
-            pieces.iter().filter(says_something).copied().collect::<Vec<_>>().concat()
-        },
-    ),
-];
-
-/// Any MAC and any time in the headers, in the layouts that signers come up with.
-fn layouts(view: &View, own: &dyn Scheme) -> Vec<Offer> {
-    let values = || view.own.iter().chain(&view.others).map(|(_, value)| value.as_slice());
-    let hex: Vec<_> =
-        values().flat_map(words).filter(|word| is_hex(word, 64)).map(<[u8]>::to_ascii_lowercase).collect();
-    let base64: Vec<_> = values().flat_map(base64_macs).map(<[u8]>::to_vec).collect();
-    let lines = Lines(&view.own, &view.others);
-    let signed = own.signed(Headers::new(&lines)).ok();
-    let times: Vec<_> = values().flat_map(words).filter(|word| is_time(word)).take(2).collect();
-    let guesses = times.iter().map(|time| vec![*time, b"."]);
-    let messages: Vec<_> = match &signed {
-        Some(signed) => vec![signed.prefix.to_vec()],
-        // Without a time there is still the body alone.
-        None if times.is_empty() => vec![vec![]],
-        None => guesses.collect(),
-    };
-    let mut offers = Vec::new();
-    for (row, layout) in &LAYOUTS {
-        for pieces in &messages {
-            let prefix = layout(pieces);
-            let time = pieces.iter().find(|piece| is_time(piece)).filter(|_| !prefix.is_empty());
-            for (macs, encoding) in [(&hex, Encoding::HexLower), (&base64, Encoding::Base64)] {
-                offers.push(Offer {
-                    cause: Some((row, String::new())),
-                    scheme: 0,
-                    prefix: prefix.clone(),
-                    timestamp: time.and_then(|time| decimal(time)),
-                    macs: macs.iter().take(MOST_CANDIDATES).cloned().collect(),
-                    encoding,
-                });
-            }
-        }
-    }
-    offers.retain(|offer| !offer.macs.is_empty());
-    offers
-}
-
 pub(super) fn words(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| !byte.is_ascii_alphanumeric())
 }
 
 pub(super) fn is_hex(word: &[u8], length: usize) -> bool {
     word.len() == length && word.iter().all(u8::is_ascii_hexdigit)
-}
-
-/// Unix seconds or milliseconds, of this century.
-fn is_time(word: &[u8]) -> bool {
-    matches!(word.len(), 10 | 13) && word.iter().all(u8::is_ascii_digit)
-}
-
-/// What is as long as a MAC in base64, at the end of a part.
-fn base64_macs(value: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/".contains(byte);
-    let parts = value.split(|byte| b", ;\"".contains(byte));
-    parts
-        .filter_map(|part| part.last_chunk::<44>().map(<[u8; 44]>::as_slice))
-        .filter(move |text| text.strip_suffix(b"=").is_some_and(|text| text.iter().all(is_base64)))
 }

@@ -11,7 +11,14 @@ pub(super) struct Style {
     pub(super) indent: Option<&'static [u8]>,
     pub(super) comma: &'static [u8],
     pub(super) colon: &'static [u8],
+    /// Whether lists stay on one line, with blanks inside of all brackets.
+    pub(super) lists_inline: bool,
     pub(super) strings: Strings,
+}
+
+impl Style {
+    pub(super) const COMPACT: Self =
+        Self { indent: None, comma: b",", colon: b":", lists_inline: false, strings: Strings::Kept };
 }
 
 /// How a serializer writes strings.
@@ -28,12 +35,28 @@ pub(super) enum Strings {
         /// What would be markup in HTML.
         html: bool,
     },
+    /// As .NET escapes by default, in upper case.
+    DotNet,
+}
+
+impl Strings {
+    /// Whether a character is escaped that need not be.
+    fn escapes(self, unit: Unit) -> bool {
+        match (self, unit) {
+            (Self::Kept, _) => false,
+            (_, Unit::Half(_)) => true,
+            (Self::DotNet, Unit::Char(char)) => char > '~' || "\"<>&'+`".contains(char),
+            (Self::Escaping { slash, .. }, Unit::Char('/')) => slash,
+            (Self::Escaping { html: true, .. }, Unit::Char('<' | '>' | '&' | '\u{2028}' | '\u{2029}')) => true,
+            (Self::Escaping { non_ascii, .. }, Unit::Char(char)) => non_ascii && char > '~',
+        }
+    }
 }
 
 /// A valid [`document`] in another style; `None` where it would grow past `most` bytes.
 pub(super) fn rewrite(document: &str, style: Style, most: usize) -> Option<Vec<u8>> {
     let mut rest = document.as_bytes();
-    let mut writer = Writer { out: Vec::with_capacity(rest.len().min(most)), depth: 0, style };
+    let mut writer = Writer { out: Vec::with_capacity(rest.len().min(most)), open: Vec::new(), depth: 0, style };
     while let [first, tail @ ..] = rest {
         rest = match first {
             b' ' | b'\t' | b'\r' | b'\n' => tail,
@@ -47,19 +70,18 @@ pub(super) fn rewrite(document: &str, style: Style, most: usize) -> Option<Vec<u
                 writer.out.push(*first);
                 match inside {
                     [close @ (b'}' | b']'), after @ ..] => {
+                        writer.out.extend_from_slice(if style.lists_inline { b" " } else { b"" });
                         writer.out.push(*close);
                         after
                     }
                     _ => {
-                        writer.depth += 1;
-                        writer.line();
+                        writer.open(*first);
                         inside
                     }
                 }
             }
             b'}' | b']' => {
-                writer.depth = writer.depth.saturating_sub(1);
-                writer.line();
+                writer.close();
                 writer.out.push(*first);
                 tail
             }
@@ -86,6 +108,9 @@ pub(super) fn rewrite(document: &str, style: Style, most: usize) -> Option<Vec<u
 
 struct Writer {
     out: Vec<u8>,
+    /// Whether each that is open is a list on one line, the innermost last.
+    open: Vec<bool>,
+    /// How many others are open.
     depth: usize,
     style: Style,
 }
@@ -96,8 +121,24 @@ impl Writer {
         self.style.indent.map_or(0, |blanks| blanks.len().saturating_mul(self.depth))
     }
 
+    fn open(&mut self, bracket: u8) {
+        let is_inline = self.style.lists_inline && bracket == b'[';
+        self.open.push(is_inline);
+        self.depth += usize::from(!is_inline);
+        self.line();
+    }
+
+    fn close(&mut self) {
+        let is_inline = self.open.last() == Some(&true);
+        self.depth = self.depth.saturating_sub(usize::from(!is_inline));
+        self.line();
+        self.open.pop();
+    }
+
     fn line(&mut self) {
-        if let Some(blanks) = self.style.indent {
+        if self.open.last() == Some(&true) {
+            self.out.push(b' ');
+        } else if let Some(blanks) = self.style.indent {
             self.out.push(b'\n');
             for _ in 0..self.depth {
                 self.out.extend_from_slice(blanks);
@@ -107,16 +148,10 @@ impl Writer {
 
     fn string(&mut self, string: &[u8]) {
         match (self.style.strings, core::str::from_utf8(string)) {
-            (Strings::Escaping { non_ascii, slash, html }, Ok(text)) => {
+            (strings @ (Strings::Escaping { .. } | Strings::DotNet), Ok(text)) => {
                 self.out.push(b'"');
                 for unit in units(text) {
-                    let escaped = match unit {
-                        Unit::Half(_) => true,
-                        Unit::Char('/') => slash,
-                        Unit::Char('<' | '>' | '&' | '\u{2028}' | '\u{2029}') if html => true,
-                        Unit::Char(char) => non_ascii && char > '~',
-                    };
-                    self.unit(unit, escaped);
+                    self.unit(unit, strings.escapes(unit));
                 }
                 self.out.push(b'"');
             }
@@ -128,6 +163,7 @@ impl Writer {
         let short = |letter| [b'\\', letter];
         match unit {
             Unit::Half(half) => self.hex(half),
+            Unit::Char('"') if escaped => self.hex(0x22),
             Unit::Char('"') => self.out.extend(short(b'"')),
             Unit::Char('\\') => self.out.extend(short(b'\\')),
             Unit::Char('\u{8}') => self.out.extend(short(b'b')),
@@ -149,6 +185,7 @@ impl Writer {
         self.out.extend_from_slice(b"\\u");
         for shift in [12, 8, 4, 0] {
             let digit = char::from_digit(u32::from(unit >> shift) & 0xf, 16).unwrap_or('0');
+            let digit = if self.style.strings == Strings::DotNet { digit.to_ascii_uppercase() } else { digit };
             self.out.extend_from_slice(digit.encode_utf8(&mut [0; 4]).as_bytes());
         }
     }
@@ -270,7 +307,7 @@ mod tests {
     use super::*;
 
     const MOST: usize = 1 << 20;
-    const COMPACT: Style = Style { indent: None, comma: b",", colon: b":", strings: Strings::Kept };
+    const COMPACT: Style = Style::COMPACT;
 
     fn rewritten(json: &str, style: Style) -> String {
         String::from_utf8(rewrite(document(json.as_bytes()).unwrap(), style, MOST).unwrap()).unwrap()
@@ -279,12 +316,13 @@ mod tests {
     fn any_style() -> impl Strategy<Value = Style> {
         let strings = prop_oneof![
             Just(Strings::Kept),
+            Just(Strings::DotNet),
             any::<[bool; 3]>().prop_map(|[non_ascii, slash, html]| Strings::Escaping { non_ascii, slash, html }),
         ];
         let indent = select(vec![None, Some(&b"  "[..]), Some(b"\t")]);
-        (indent, any::<bool>(), strings).prop_map(|(indent, spaced, strings)| {
+        (indent, any::<[bool; 2]>(), strings).prop_map(|(indent, [spaced, lists_inline], strings)| {
             let (comma, colon): (&[u8], &[u8]) = if spaced { (b", ", b": ") } else { (b",", b":") };
-            Style { indent, comma, colon, strings }
+            Style { indent, comma, colon, lists_inline, strings }
         })
     }
 

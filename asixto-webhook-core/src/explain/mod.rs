@@ -25,8 +25,11 @@
 //! # Ok::<(), asixto_webhook_core::SecretSetError>(())
 //! ```
 //!
+//! A MAC shows how two keys relate, and not who erred: where it may be either side, the fix says so.
+//!
 //! A diagnosis shows no secret, no MAC and nothing of the body. It costs at most [`MOST_MACS`] MACs, and is for tests and
-//! tools: a receiver neither needs it nor has the time.
+//! tools: a receiver neither needs it nor has the time. Where that, or the size of anything, left a reading untried,
+//! [`Diagnosis::is_complete`] says so.
 //!
 //! # Every code
 //!
@@ -34,12 +37,12 @@
 //!
 //! | | codes |
 //! |---|---|
-//! | the secret here | `secret_of_elsewhere`, `secret_padded`, `secret_quoted`, `secret_with_its_name`, `secret_with_bearer`, `secret_prefix_lost`, `secret_prefix_doubled`, `secret_several` |
-//! | the secret at the signer | `signer_padded_secret`, `signer_decoded_secret`, `signer_dropped_prefix`, `signer_decoded_hex`, `signer_used_text`, `signer_had_no_secret` |
-//! | the body | `body_read_otherwise`, `body_newline_lost`, `body_newline_added`, `body_bom_added`, `body_bom_lost`, `body_white_space_added`, `body_line_ends_changed`, `body_nul_padded`, `body_chunked`, `body_base64`, `body_reserialised`, `body_form_encoded`, `body_form_decoded`, `body_in_a_json_string`, `signer_encoded_twice`, `body_mistaken_charset`, `signer_signed_a_part`, `signer_signed_nothing` |
+//! | the secret here | `secret_of_elsewhere`, `secret_padded`, `secret_quoted`, `secret_with_its_name`, `secret_with_a_comment`, `secret_with_bearer`, `secret_prefix_lost`, `secret_prefix_doubled`, `secret_encoded`, `secret_decoded`, `secret_several` |
+//! | the secret at the signer, or again here | `signer_padded_secret`, `signer_decoded_secret`, `signer_dropped_prefix`, `signer_decoded_hex`, `signer_used_text`, `signer_had_no_secret` |
+//! | the body | `body_read_otherwise`, `body_newline_lost`, `body_newline_added`, `body_bom_added`, `body_bom_lost`, `body_white_space_added`, `body_line_ends_changed`, `body_nul_padded`, `body_chunked`, `body_base64`, `body_reserialised`, `body_form_encoded`, `body_form_decoded`, `body_in_a_json_string`, `signer_encoded_twice`, `body_mistaken_charset`, `signer_signed_a_part`, `signer_signed_nothing`, `body_begins_otherwise` |
 //! | the header | `header_repeated`, `header_joined`, `header_upper_case`, `header_quoted`, `header_white_space`, `header_percent_encoded`, `header_algorithm_named`, `header_renamed` |
 //! | the scheme | `other_sender`, `body_signed_alone`, `signature_in_another_form`, `separator_left_out` |
-//! | the time | `timestamp_not_in_seconds`, `signed_too_long_ago`, `signed_in_the_future` |
+//! | the time | `timestamp_not_in_seconds`, `timestamp_in_two_units`, `signed_too_long_ago`, `signed_in_the_future` |
 //!
 //! Suspected, by what was seen: `time_zone`, `other_senders_headers`, `header_missing`, `header_lines_repeated`, `header_malformed`,
 //! `signature_cut`, `no_secret`, `secret_empty`, `secret_refused`, `body_empty`, `body_cut`, `body_decoded_lossily`,
@@ -50,6 +53,7 @@ mod clock;
 mod encodings;
 mod headers;
 mod json;
+mod layouts;
 mod report;
 mod search;
 mod secrets;
@@ -159,7 +163,8 @@ impl<'a, P: Provider> Case<'a, P> {
     pub fn diagnose(&self) -> Diagnosis {
         let mut budget = Budget::default();
         let (verdict, causes) = self.as_it_is(&mut budget).unwrap_or_else(|fault| self.otherwise(fault, &mut budget));
-        Diagnosis { verdict, causes, macs: budget.spent() }
+        let is_complete = verdict != Verdict::Unexplained || budget.sufficed();
+        Diagnosis { verdict, causes, is_complete, macs: budget.spent() }
     }
 
     fn text(mut self, label: &str, text: &'a str, is_valid: bool) -> Self {
@@ -189,14 +194,15 @@ impl<'a, P: Provider> Case<'a, P> {
 
     /// Everything else that is known to happen: proven, or at least suspected.
     fn otherwise(&self, fault: Option<HeaderFault>, budget: &mut Budget) -> (Verdict, Vec<Cause>) {
-        let view = View::new(senders::names(&self.provider), &self.lines);
+        let view = View::new(senders::names(&self.provider), &self.lines, budget);
         let schemes = senders::schemes(&self.provider, &view, &self.lines);
         let schemes: Vec<_> = schemes.iter().map(|scheme| &**scheme).collect();
-        let offers = headers::offers(&view, &schemes);
-        let keys = secrets::keys::<P>(&self.shown_texts(), &schemes);
-        let bodies = bodies::readings(self.body, &self.readings);
-        if let Some(found) = search::search(&offers, &keys, &bodies, budget) {
-            let times = found.offer.timestamp.map(|at| clock::causes(at, self.now, self.tolerance));
+        let offers = headers::offers(&view, &schemes, budget);
+        let keys = secrets::keys::<P>(&self.shown_texts(), &schemes, budget);
+        let bodies = bodies::readings(self.body, &self.readings, budget);
+        let times = |at| clock::causes(at, self.now, self.tolerance);
+        if let Some(found) = search::search(&offers, &keys, &bodies, |at| !times(at).is_empty(), budget) {
+            let times = found.offer.timestamp.map(times);
             return (Verdict::Explained, [proven(&found), times.unwrap_or_default()].concat());
         }
         let facts = Facts {
@@ -241,7 +247,9 @@ pub fn codes() -> impl Iterator<Item = &'static str> {
     let singles = [
         &secrets::ELSEWHERE,
         &bodies::GIVEN,
+        &bodies::BEGINS_OTHERWISE,
         &headers::OTHER_SENDER,
+        &layouts::TWO_UNITS,
         &clock::NOT_IN_SECONDS,
         &clock::TOO_OLD,
         &clock::IN_THE_FUTURE,
@@ -250,7 +258,7 @@ pub fn codes() -> impl Iterator<Item = &'static str> {
     rows(secrets::ROWS)
         .chain(rows(bodies::ROWS))
         .chain(rows(headers::REWRITES))
-        .chain(rows(&headers::LAYOUTS))
+        .chain(rows(&layouts::ROWS))
         .chain(rows(suspects::ROWS))
         .chain(singles)
         .map(|row| row.code)
@@ -265,7 +273,8 @@ fn proven(found: &Found<'_>) -> Vec<Cause> {
     let key = found.key.cause.map(|row| (row, String::new()));
     let offer = found.offer.cause.as_ref().map(|(row, detail)| (*row, detail.clone()));
     let body = found.body.cause.as_ref().map(|(row, detail)| (*row, detail.to_string()));
-    let assumed: Vec<_> = [key, offer, body].into_iter().flatten().collect();
+    let beginning = found.lacks().map(|byte| (&bodies::BEGINS_OTHERWISE, char::from(byte).to_string()));
+    let assumed: Vec<_> = [key, offer, body, beginning].into_iter().flatten().collect();
     assumed
         .iter()
         .map(|(row, detail)| {

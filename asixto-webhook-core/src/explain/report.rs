@@ -11,6 +11,7 @@ use core::fmt;
 pub struct Diagnosis {
     pub(super) verdict: Verdict,
     pub(super) causes: Vec<Cause>,
+    pub(super) is_complete: bool,
     pub(super) macs: usize,
 }
 
@@ -33,6 +34,13 @@ impl Diagnosis {
         &self.causes
     }
 
+    /// Whether everything was tried that is known, or as much as it took. Not so for what stays unexplained where a body, a
+    /// header or a secret is too large to be read in other ways, or where all of them together are too many.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
     /// How many MACs were computed: never more than [`MOST_MACS`](super::MOST_MACS).
     #[must_use]
     pub fn macs(&self) -> usize {
@@ -45,6 +53,9 @@ impl fmt::Display for Diagnosis {
         self.verdict.fmt(f)?;
         for cause in &self.causes {
             write!(f, "\n{cause}")?;
+        }
+        if !self.is_complete {
+            f.write_str("\nnot everything was tried: something is too large, or too much of it came")?;
         }
         Ok(())
     }

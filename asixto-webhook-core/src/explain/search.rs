@@ -11,11 +11,12 @@ pub const MOST_MACS: usize = 2048;
 /// The most bytes that they go over: with the largest bodies of most senders, half of the MACs.
 const MOST_BYTES: usize = MOST_MACS / 2 * (256 << 10);
 
-/// What was spent. No MAC is had without it.
+/// What was spent, and whether that was enough. No MAC is had without it.
 #[derive(Default)]
 pub(super) struct Budget {
     macs: usize,
     bytes: usize,
+    is_short: bool,
 }
 
 impl Budget {
@@ -24,13 +25,24 @@ impl Budget {
         self.macs
     }
 
+    /// Something is left out, for its size or its number.
+    pub(super) fn leave_out(&mut self) {
+        self.is_short = true;
+    }
+
+    /// Whether nothing was left out.
+    pub(super) fn sufficed(&self) -> bool {
+        !self.is_short
+    }
+
     /// What `compute` gives, a MAC over so many bytes, where there is a budget for it.
     pub(super) fn mac<T>(&mut self, bytes: usize, compute: impl FnOnce() -> T) -> Option<T> {
         let bytes = self.bytes.saturating_add(bytes);
         if self.macs >= MOST_MACS || bytes > MOST_BYTES {
+            self.leave_out();
             return None;
         }
-        *self = Self { macs: self.macs + 1, bytes };
+        *self = Self { macs: self.macs + 1, bytes, ..*self };
         Some(compute())
     }
 }
@@ -40,18 +52,25 @@ pub(super) struct Found<'s> {
     pub(super) offer: &'s Offer,
     pub(super) key: &'s Key,
     pub(super) body: &'s Reading<'s>,
+    /// Whether its time lies outside the window.
+    is_late: bool,
     /// The place of the offer in its table.
     place: usize,
 }
 
 impl Found<'_> {
-    fn deviations(&self) -> usize {
-        usize::from(self.offer.cause.is_some()) + deviations(self.key, self.body)
+    /// The byte that the body should begin with and does not: a receiver refuses it, although its MAC matches.
+    pub(super) fn lacks(&self) -> Option<u8> {
+        self.offer.body_begins.filter(|byte| self.body.bytes.first() != Some(byte))
     }
 
-    /// What is less is more likely.
-    fn rank(&self) -> (usize, usize) {
-        (self.deviations(), self.place)
+    fn deviations(&self) -> usize {
+        usize::from(self.offer.cause.is_some()) + deviations(self.key, self.body) + usize::from(self.lacks().is_some())
+    }
+
+    /// What is less is more likely. An old signature beside a fresh one is not why a delivery is refused.
+    fn rank(&self) -> (usize, bool, usize) {
+        (self.deviations(), self.is_late, self.place)
     }
 }
 
@@ -59,11 +78,13 @@ fn deviations(key: &Key, body: &Reading<'_>) -> usize {
     usize::from(key.cause.is_some()) + usize::from(body.cause.is_some())
 }
 
-/// The match with the fewest deviations, two at most; among equals the one whose offer stands first in its table.
+/// The match with the fewest deviations, two at most; among equals one in time, and then the one whose offer stands first
+/// in its table.
 pub(super) fn search<'s>(
     offers: &'s [Offer],
     keys: &'s [Key],
     bodies: &'s [Reading<'s>],
+    is_late: impl Fn(u64) -> bool,
     budget: &mut Budget,
 ) -> Option<Found<'s>> {
     let messages = messages(offers);
@@ -76,7 +97,10 @@ pub(super) fn search<'s>(
                     let mac = budget.mac(body.bytes.len(), || message.mac(key, body));
                     let Some(mac) = mac else { return best };
                     let matching = message.offers.iter().filter(|(_, offer)| offer.has(&mac));
-                    let found = matching.map(|(place, offer)| Found { offer, key, body, place: *place });
+                    let found = matching.map(|(place, offer)| {
+                        let is_late = offer.timestamp.is_some_and(&is_late);
+                        Found { offer, key, body, is_late, place: *place }
+                    });
                     let found = found.filter(|found| (1..=2).contains(&found.deviations()));
                     best = best.into_iter().chain(found).min_by_key(Found::rank);
                 }

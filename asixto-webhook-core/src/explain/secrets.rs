@@ -5,7 +5,7 @@ use alloc::{format, sync::Arc, vec, vec::Vec};
 
 use zeroize::Zeroizing;
 
-use super::{encodings, report::Row, senders::Scheme};
+use super::{encodings, report::Row, search::Budget, senders::Scheme};
 use crate::{
     mac::Keyed,
     provider::Provider,
@@ -39,11 +39,16 @@ pub(super) struct Key {
 type Bytes = Zeroizing<Vec<u8>>;
 
 /// Every key that the texts lead to, those of valid texts first, none of them twice.
-pub(super) fn keys<P: Provider>(texts: &[Text<'_>], schemes: &[&dyn Scheme]) -> Vec<Key> {
+pub(super) fn keys<P: Provider>(texts: &[Text<'_>], schemes: &[&dyn Scheme], budget: &mut Budget) -> Vec<Key> {
+    if texts.iter().any(|text| text.text.len() > MOST_TEXT) {
+        budget.leave_out();
+    }
     let mut found: Vec<(Bytes, Key)> = Vec::new();
     let mut add = |text: &Text<'_>, cause, scheme, bytes: Bytes| {
         let is_new = found.iter().all(|(other, key)| *other != bytes || key.scheme != scheme);
-        if is_new && found.len() < MOST_KEYS {
+        if is_new && found.len() >= MOST_KEYS {
+            budget.leave_out();
+        } else if is_new {
             let key = Key { label: Arc::clone(&text.label), cause, scheme, mac: Keyed::new(&bytes) };
             found.push((bytes, key));
         }
@@ -139,15 +144,26 @@ pub(super) static ROWS: &[(Row, Read)] = &[
     (
         Row {
             code: "secret_with_its_name",
-            seen: "without the name of a variable before the secret's text",
-            fix: "use what stands behind the `=` alone",
+            seen: "without the name before the secret's text",
+            fix: "use what stands behind the `=` or `:` alone",
         },
         |clue| {
             let text = trimmed(clue.text);
             let text = text.strip_prefix("export ").unwrap_or(text);
-            let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-            let value = text.split_once('=').filter(|(name, _)| is_name(name.trim_end()));
+            let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
+            let value = text.split_once(['=', ':']).filter(|(name, _)| is_name(unquoted(name)));
             value.map(|(_, value)| clue.issued(unquoted(value))).unwrap_or_default()
+        },
+    ),
+    (
+        Row {
+            code: "secret_with_a_comment",
+            seen: "without the comment behind the secret's text",
+            fix: "take the comment away: not everything that reads an `.env` file does",
+        },
+        |clue| {
+            let value = clue.text.split_once('#').filter(|(value, _)| value.ends_with(char::is_whitespace));
+            value.map(|(value, _)| clue.issued(unquoted(value))).unwrap_or_default()
         },
     ),
     (
@@ -173,6 +189,43 @@ pub(super) static ROWS: &[(Row, Read)] = &[
             fix: "use the secret exactly as issued: it has its prefix already",
         },
         |clue| if clue.prefix.is_empty() { vec![] } else { clue.issued(clue.rest()) },
+    ),
+    (
+        Row {
+            code: "secret_encoded",
+            seen: "with the secret's text decoded, which then has the prefix",
+            fix: "decode the text where it is read: it is the secret in base64 or hexadecimal, as Kubernetes keeps it",
+        },
+        |clue| {
+            let text = unquoted(clue.text).as_bytes();
+            let decoded = [encodings::base64(text), encodings::hex(text)].into_iter().flatten().map(Zeroizing::new);
+            let is_whole = |text: &&str| !clue.prefix.is_empty() && text.starts_with(clue.prefix);
+            let issued = |bytes: Bytes| {
+                let text = core::str::from_utf8(&bytes).ok().map(trimmed).filter(is_whole);
+                text.map(|text| clue.issued(text)).unwrap_or_default()
+            };
+            decoded.flat_map(issued).collect()
+        },
+    ),
+    (
+        Row {
+            code: "secret_decoded",
+            seen: "with the secret's text put into base64",
+            fix: "use the secret exactly as issued, in base64, if that is how it was issued; otherwise have the signer make \
+                  the key as this sender's documentation says",
+        },
+        |clue| {
+            let rest = trimmed(clue.rest()).as_bytes();
+            let texts = || encodings::in_base64(rest).into_iter();
+            let whole = texts().map(|text| Zeroizing::new(format!("{}{}", clue.prefix, &*text)));
+            // A sender that decodes its secrets takes any text like this: one that is good as it is was not decoded.
+            let is_good = !clue.issued(unquoted(clue.text)).is_empty();
+            whole
+                .chain(texts())
+                .flat_map(|text| clue.issued(&*text))
+                .filter(|bytes| !is_good || **bytes != rest)
+                .collect()
+        },
     ),
     (
         Row {
@@ -207,7 +260,7 @@ pub(super) static ROWS: &[(Row, Read)] = &[
         Row {
             code: "signer_decoded_secret",
             seen: "with the secret's text behind the prefix decoded from base64",
-            fix: "have the signer use the secret's whole text as the key: this sender's secrets are not decoded",
+            fix: DECODED,
         },
         |clue| encodings::base64(clue.rest().as_bytes()).map(Zeroizing::new).into_iter().collect(),
     ),
@@ -215,7 +268,8 @@ pub(super) static ROWS: &[(Row, Read)] = &[
         Row {
             code: "signer_dropped_prefix",
             seen: "without the prefix of the secret's text",
-            fix: "have the signer use the secret's whole text as the key, prefix included",
+            fix: "either the signer leaves the prefix out: have it use the secret's whole text as the key; or here one was put \
+                  before the secret: use it exactly as issued",
         },
         |clue| if clue.rest() == clue.text { vec![] } else { vec![key(clue.rest().as_bytes())] },
     ),
@@ -223,7 +277,7 @@ pub(super) static ROWS: &[(Row, Read)] = &[
         Row {
             code: "signer_decoded_hex",
             seen: "with the secret's text behind the prefix decoded from hexadecimal",
-            fix: "have the signer use the secret's whole text as the key: this sender's secrets are not decoded",
+            fix: DECODED,
         },
         |clue| encodings::hex(clue.rest().as_bytes()).map(Zeroizing::new).into_iter().collect(),
     ),
@@ -231,11 +285,15 @@ pub(super) static ROWS: &[(Row, Read)] = &[
         Row {
             code: "signer_used_text",
             seen: "with the secret's whole text as the key",
-            fix: "have the signer make the key as this sender's documentation says, and not of the whole text",
+            fix: "either the signer makes the key of the whole text: have it do as this sender's documentation says; or the \
+                  text here is not the secret: use it exactly as issued",
         },
         |clue| vec![key(clue.text.as_bytes())],
     ),
 ];
+
+const DECODED: &str = "either the signer decodes the secret: have it use the whole text as the key, as this sender's are \
+                       not decoded; or the text here is an encoding of the secret: use it exactly as issued";
 
 fn key(bytes: &[u8]) -> Bytes {
     Zeroizing::new(bytes.to_vec())

@@ -7,7 +7,7 @@ use asixto_webhook_core::{
 };
 use base64::{
     Engine,
-    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
+    engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD},
 };
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -22,6 +22,8 @@ pub(crate) const BODY: &str = concat!(
 
 /// Behind the prefix there is what reads as base64, in the alphabet of addresses.
 pub(crate) const DECODABLE: &str = "whsec_c2VjcmV0LW9mLXRoZS1zZW5kZXI_-w";
+/// What all forms of base64 write in ways of their own.
+pub(crate) const TEXT: &str = "secret-of-the-sender?>?~";
 pub(crate) const HEX: &str = "whsec_8c1f00aa8c1f00ab8c1f00ac8c1f00ad";
 
 pub(crate) const PROVEN: Certainty = Certainty::Proven;
@@ -169,6 +171,15 @@ pub(crate) fn python() -> String {
     BODY.replace("\":", "\": ").replace(",\"", ", \"").replace(",[", ", [").replace(",{", ", {").replace('é', "\\u00e9")
 }
 
+/// As Jackson's default printer lays it out.
+pub(crate) fn jackson() -> String {
+    let mut out = String::new();
+    out += "{\n  \"id\" : \"evt_1\",\n  \"type\" : \"job.succeeded\",\n  \"created\" : 1787923100,\n";
+    out += "  \"environment\" : \"live\",\n  \"data\" : {\n    \"note\" : \"customer-confidential-8c1f\",\n";
+    out += "    \"url\" : \"https://example.com/é?a=<1>\",\n    \"list\" : [ 1.50, [ ], { } ]\n  }\n}";
+    out
+}
+
 /// Every way that is known, most with a MAC that proves it.
 pub(crate) fn all() -> Vec<Broken> {
     let mut all = secrets();
@@ -192,6 +203,19 @@ pub(crate) fn secrets() -> Vec<Broken> {
         Broken::by(&["secret_quoted"]).has(format!("\"{SECRET}\"\n")),
         Broken::by(&["secret_with_its_name"]).has(format!("export ASIXTO_WEBHOOK_SECRET='{SECRET}'\n")),
         Broken::by(&["secret_with_its_name"]).has(format!("SECRET={SECRET}")),
+        Broken::by(&["secret_with_its_name"]).has(format!("secret: {SECRET}")),
+        Broken::by(&["secret_with_its_name"]).has(format!("\"webhook-secret\" : \"{SECRET}\"")),
+        Broken::by(&["secret_with_a_comment"]).has(format!("{SECRET} # the live one")),
+        Broken::by(&["secret_with_a_comment"]).has(format!("'{SECRET}'\t# live, until March\n")),
+        Broken::by(&["secret_encoded"]).has(STANDARD.encode(SECRET)),
+        Broken::by(&["secret_encoded"]).has(format!("{}\n", STANDARD.encode(format!("{SECRET}\n")))),
+        Broken::by(&["secret_encoded"]).has(SECRET.bytes().map(|byte| format!("{byte:02x}")).collect::<String>()),
+        Broken::by(&["secret_decoded"]).keyed(format!("whsec_{}", STANDARD.encode(TEXT))).has(TEXT),
+        Broken::by(&["secret_decoded"])
+            .keyed(format!("whsec_{}", STANDARD_NO_PAD.encode(TEXT)))
+            .has(format!("whsec_{TEXT}\n")),
+        Broken::by(&["secret_decoded"]).keyed(format!("whsec_{}", URL_SAFE_NO_PAD.encode(TEXT))).has(TEXT),
+        Broken::by(&["secret_decoded"]).keyed(format!("whsec_{}", URL_SAFE.encode(TEXT))).has(TEXT),
         Broken::by(&["secret_with_bearer"]).has(format!("Bearer {SECRET}")),
         Broken::by(&["secret_prefix_lost"]).has(rest),
         Broken::by(&["secret_prefix_doubled"]).has(format!("whsec_{SECRET}")),
@@ -252,7 +276,16 @@ pub(crate) fn bodies() -> Vec<Broken> {
         reserialised(&BODY.replace('/', "\\/")),
         reserialised(&BODY.replace('/', "\\/").replace('é', "\\u00e9")),
         reserialised(&BODY.replace('<', "\\u003c").replace('>', "\\u003e")),
+        reserialised(&jackson()),
+        reserialised(&BODY.replace('é', "\\u00E9").replace('<', "\\u003C").replace('>', "\\u003E")),
+        reserialised(r#"{"a":"it\u0027s \u0022x\u0022 \u002B \u0060y\u0060 \u0026 \\ \u001F\n\u007F \uD83D\uDE00/"}"#)
+            .came("{\"a\":\"it's \\\"x\\\" + `y` & \\\\ \\u001f\\n\u{7f} 😀/\"}"),
+        // A file ends with a line.
+        reserialised(&format!("{}\n", pretty())),
+        reserialised(&format!("{}\n", python())),
+        reserialised(&format!("{BODY}\n")).came(pretty()),
         // And the other way about.
+        reserialised(BODY).came(jackson()),
         reserialised(BODY).came(pretty()),
         reserialised(BODY).came(python()),
         reserialised(BODY).came(BODY.replace('é', "\\u00E9")),
@@ -278,10 +311,19 @@ pub(crate) fn bodies() -> Vec<Broken> {
 pub(crate) fn headers() -> Vec<Broken> {
     let value = format!("t={NOW},v1={}", known());
     let other = format!("t={},v1={}", NOW - 7, mac(FORGED_SECRET, b"other"));
+    let old = NOW - 1000;
+    let old = format!("t={old},v1={}", mac(SECRET, format!("{old}.{BODY}").as_bytes()));
     let named = |name: &str| vec![("Host".to_owned(), "example.com".to_owned()), (name.to_owned(), value.clone())];
     vec![
         Broken::by(&["header_repeated"]).value(&*other).line("asixto-signature", &value),
         Broken::by(&["header_repeated"]).line("asixto-signature", &value),
+        Broken::by(&["header_repeated"]).line("asixto-signature", &"x".repeat(9000)),
+        Broken::by(&["header_repeated"]).value("x".repeat(9000)).line("asixto-signature", &value),
+        // A genuine one that is old is no harm: it is what comes with it.
+        Broken::by(&["header_repeated"]).line("asixto-signature", &old),
+        Broken::by(&["header_repeated"]).value(&*old).line("asixto-signature", &value),
+        Broken::by(&["header_joined"]).value(format!("{old}, {value}")),
+        Broken::by(&["header_joined"]).value(format!("{value}, {old}")),
         Broken::by(&["header_joined"]).value(format!("{other}, {value}")),
         Broken::by(&["header_joined"]).value(format!("{other},{value},{other}")),
         Broken::by(&["header_upper_case"]).value(format!("t={NOW},v1={}", known().to_ascii_uppercase())),
@@ -314,6 +356,9 @@ pub(crate) fn layouts() -> Vec<Broken> {
             .has(DECODABLE_STANDARD),
         Broken::by(&["other_sender"]).lines(headers_at(&acme, &secrets_of("x", SECRET), NOW, "", BODY)),
         Broken::by(&["other_sender"]).lines(headers_at(&agent(), &partner, NOW, "nonce-1", BODY)),
+        Broken::by(&["other_sender", "body_begins_otherwise"])
+            .lines(headers_at(&agent(), &partner, NOW, "nonce-1", "[1]"))
+            .came("[1]"),
     ]
 }
 
@@ -322,10 +367,17 @@ pub(crate) const DECODABLE_STANDARD: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaL
 pub(crate) fn times() -> Vec<Broken> {
     let millis = format!("t={NOW}123,v1={}", mac(SECRET, format!("{NOW}123.{BODY}").as_bytes()));
     let old = format!("t={}000,v1={}", NOW - 1000, mac(SECRET, format!("{}000.{BODY}", NOW - 1000).as_bytes()));
+    let both =
+        |sent: String, signed: u64| format!("t={sent},v1={}", mac(SECRET, format!("{signed}.{BODY}").as_bytes()));
     let mut zone = Broken::by(&["signed_too_long_ago", "time_zone"]).at(NOW + 7200 + 3);
     zone.wrong[1].1 = SUSPECTED;
     let mut one = Broken::by(&["signed_in_the_future", "time_zone"]).at(NOW - 3600);
     one.wrong[1].1 = SUSPECTED;
+    let zone_of = |distance: u64| {
+        let mut zone = Broken::by(&["signed_too_long_ago", "time_zone"]).at(NOW + distance);
+        zone.wrong[1].1 = SUSPECTED;
+        zone
+    };
     vec![
         Broken::by(&["timestamp_not_in_seconds"]).value(millis),
         Broken::by(&["timestamp_not_in_seconds", "signed_too_long_ago"]).value(old),
@@ -333,6 +385,17 @@ pub(crate) fn times() -> Vec<Broken> {
         Broken::by(&["signed_in_the_future"]).at(NOW - 1500),
         zone,
         one,
+        zone_of(5 * 3600 + 1800),
+        zone_of(5 * 3600 + 2700 + 20),
+        zone_of(5 * 3600 + 1800 - 250),
+        // There is no such zone.
+        Broken::by(&["signed_too_long_ago"]).at(NOW + 1800),
+        Broken::by(&["signed_too_long_ago"]).at(NOW + 7200 + 900),
+        Broken::by(&["timestamp_in_two_units"]).value(both(format!("{NOW}123"), NOW)),
+        Broken::by(&["timestamp_in_two_units"]).value(both(format!("{NOW}123456"), NOW)),
+        Broken::by(&["timestamp_in_two_units"]).value(both(NOW.to_string(), NOW * 1000)),
+        Broken::by(&["timestamp_in_two_units", "signed_too_long_ago"])
+            .value(both(format!("{}123", NOW - 1000), NOW - 1000)),
     ]
 }
 

@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod deliveries;
+mod senders;
 mod sentences;
 
 use std::collections::BTreeSet;
@@ -203,10 +204,41 @@ fn the_macs_are_counted() {
     let diagnosis = broken.diagnose();
     assert_eq!(diagnosis.verdict(), &Verdict::Unexplained);
     assert!((500..=MOST_MACS).contains(&diagnosis.macs()), "{}", diagnosis.macs());
+    // The usual case: the signer has another secret. All is tried, also where two are valid.
+    let usual = Broken::by(&[]).keyed(FORGED_SECRET).diagnose();
+    assert!(usual.is_complete() && usual.macs() < MOST_MACS * 2 / 3, "{}", usual.macs());
+    let rotation =
+        Broken { secrets: [SECRET, NEW_SECRET].map(|text| ("production", text.into())).to_vec(), ..Broken::by(&[]) };
+    assert!(rotation.keyed(FORGED_SECRET).diagnose().is_complete());
     // Many secrets would take more than the bound: it ends the search.
     let many = (0..40).map(|place| ("production", format!("whsec_{}", STANDARD.encode(format!("secret {place}")))));
     let many = Broken { secrets: many.collect(), ..Broken::by(&[]).keyed(FORGED_SECRET) };
-    assert_eq!(many.diagnose().macs(), MOST_MACS);
+    let many = many.diagnose();
+    assert_eq!((many.macs(), many.is_complete()), (MOST_MACS, false));
+}
+
+// What was left out is told, where it could matter.
+#[test]
+fn what_was_not_tried_is_told() {
+    let strange = || Broken::by(&[]).keyed(FORGED_SECRET);
+    let large = || format!("{{\"a\":\"{}\"}}", "x".repeat(1 << 20));
+    let sentence = "not everything was tried";
+    for (broken, is_complete) in [
+        (strange(), true),
+        (strange().came(large()), false),
+        (strange().has(format!("whsec_{}", "x".repeat(4100))), false),
+        (strange().line("x-long", &"x".repeat(9000)), false),
+        ((0..200).fold(strange(), |broken, at| broken.line(&format!("x-{at}"), "x")), false),
+        (strange().value(format!("t={NOW}{}", ",v1=00".repeat(100))), false),
+        // Found, or in order: no more was needed.
+        (Broken::by(&[]).came(large()).signed(large()), true),
+        (Broken::by(&[]).came(large()).signed(large()).at(NOW + 301), true),
+        (Broken::by(&[]).came(large()).signed(large()).has(format!("{SECRET}\n")), true),
+    ] {
+        let diagnosis = broken.diagnose();
+        assert_eq!(diagnosis.is_complete(), is_complete, "{diagnosis}");
+        assert_eq!(diagnosis.to_string().contains(sentence), !is_complete, "{diagnosis}");
+    }
 }
 
 // Whatever a sender sends, the search ends soon, takes little, and finds nothing that is not there.

@@ -39,8 +39,17 @@ fn sentences() {
       the signature matches under secret `production` without the quotes around the secret's text
       fix: remove the quotes: not everything that reads a variable or an `.env` file takes them away
     secret_with_its_name
-      the signature matches under secret `production` without the name of a variable before the secret's text
-      fix: use what stands behind the `=` alone
+      the signature matches under secret `production` without the name before the secret's text
+      fix: use what stands behind the `=` or `:` alone
+    secret_with_a_comment
+      the signature matches under secret `production` without the comment behind the secret's text
+      fix: take the comment away: not everything that reads an `.env` file does
+    secret_encoded
+      the signature matches under secret `production` with the secret's text decoded, which then has the prefix
+      fix: decode the text where it is read: it is the secret in base64 or hexadecimal, as Kubernetes keeps it
+    secret_decoded
+      the signature matches under secret `production` with the secret's text put into base64
+      fix: use the secret exactly as issued, in base64, if that is how it was issued; otherwise have the signer make the key as this sender's documentation says
     secret_with_bearer
       the signature matches under secret `production` without the word `Bearer` before the secret's text
       fix: use what stands behind `Bearer` alone: a signing secret is no access token
@@ -58,16 +67,16 @@ fn sentences() {
       fix: trim the secret at the signer: its key is the text with a line end
     signer_decoded_secret
       the signature matches under secret `production` with the secret's text behind the prefix decoded from base64
-      fix: have the signer use the secret's whole text as the key: this sender's secrets are not decoded
+      fix: either the signer decodes the secret: have it use the whole text as the key, as this sender's are not decoded; or the text here is an encoding of the secret: use it exactly as issued
     signer_dropped_prefix
       the signature matches under secret `production` without the prefix of the secret's text
-      fix: have the signer use the secret's whole text as the key, prefix included
+      fix: either the signer leaves the prefix out: have it use the secret's whole text as the key; or here one was put before the secret: use it exactly as issued
     signer_decoded_hex
       the signature matches under secret `production` with the secret's text behind the prefix decoded from hexadecimal
-      fix: have the signer use the secret's whole text as the key: this sender's secrets are not decoded
+      fix: either the signer decodes the secret: have it use the whole text as the key, as this sender's are not decoded; or the text here is an encoding of the secret: use it exactly as issued
     signer_used_text
       the signature matches under secret `production` with the secret's whole text as the key
-      fix: have the signer make the key as this sender's documentation says, and not of the whole text
+      fix: either the signer makes the key of the whole text: have it do as this sender's documentation says; or the text here is not the secret: use it exactly as issued
     signer_had_no_secret
       the signature matches under secret `production` with an empty key in the place of the secret
       fix: give the signer its secret: it signs with an empty one, which anyone can do
@@ -106,6 +115,11 @@ fn sentences() {
     body_reserialised
       the signature matches under secret `production` with the body written as JSON on one line without blanks, as `JSON.stringify` does, and with no escape that JSON does not need
       the signature matches under secret `production` with the body written as JSON on one line without blanks, as `JSON.stringify` does
+      the signature matches under secret `production` with the body written as JSON on one line without blanks, as `JSON.stringify` does, and with a line feed at its end
+      the signature matches under secret `production` with the body written as JSON on one line with blanks, as Python's `json.dumps` does, and with everything outside ASCII escaped, and with a line feed at its end
+      the signature matches under secret `production` with the body written as JSON with two blanks a level, and with a line feed at its end
+      the signature matches under secret `production` with the body written as JSON on one line without blanks, as `JSON.stringify` does, and with everything outside ASCII and all that HTML could take for markup escaped, as .NET does
+      the signature matches under secret `production` with the body written as JSON with two blanks a level and lists on one line, as Jackson does
       the signature matches under secret `production` with the body written as JSON on one line without blanks, as `JSON.stringify` does, and with `<`, `>` and `&` escaped, as Go does
       the signature matches under secret `production` with the body written as JSON on one line without blanks, as `JSON.stringify` does, and with slashes and everything outside ASCII escaped, as PHP does
       the signature matches under secret `production` with the body written as JSON on one line without blanks, as `JSON.stringify` does, and with slashes escaped
@@ -177,14 +191,23 @@ fn sentences() {
       the signature matches under secret `production` with a MAC that stands in the headers in another form than this sender's
       fix: have the signer write the signature header as this sender's documentation says
     other_sender
+      the signature matches under secret `production` read as a delivery of `agent`, and over a body that does not begin with `{`, as every body of this sender does
       the signature matches under secret `production` read as a delivery of `agent`
       the signature matches under secret `production` read as a delivery of a sender whose header is `acme-signature`
       the signature matches under secret `production` read as a delivery of `standard`
       fix: receive this sender under its own provider and address
+    body_begins_otherwise
+      the signature matches under secret `production` over a body that does not begin with `{`, as every body of this sender does, and read as a delivery of `agent`
+      fix: have the signer send, and sign, a body that begins so: no byte order mark or blank before it, and no other JSON
     timestamp_not_in_seconds
       the time of signing is in milliseconds
       fix: have the signer sign and send whole seconds since the Unix epoch
     signed_too_long_ago
+      the signature was made 8100 s before the receiver's present time
+      the signature was made 1800 s before the receiver's present time
+      the signature was made 19550 s before the receiver's present time
+      the signature was made 20720 s before the receiver's present time
+      the signature was made 19800 s before the receiver's present time
       the signature was made 7203 s before the receiver's present time
       the signature was made 301 s before the receiver's present time
       the signature was made 1000 s before the receiver's present time
@@ -194,9 +217,16 @@ fn sentences() {
       the signature was made 1500 s after the receiver's present time
       fix: set the clocks: the receiver's is behind, or the sender's is ahead
     time_zone
+      the difference is 5 hours and 45 minutes, to within the tolerance
+      the difference is 5 hours and 30 minutes, to within the tolerance
       the difference is one hour, to within the tolerance
       the difference is 2 whole hours, to within the tolerance
       fix: look for local time that is taken for UTC, where the time of signing or the receiver's clock comes from
+    timestamp_in_two_units
+      the signature matches under secret `production` with the time of signing in milliseconds under the MAC, and in seconds in the header
+      the signature matches under secret `production` with the time of signing in seconds under the MAC, and in microseconds in the header
+      the signature matches under secret `production` with the time of signing in seconds under the MAC, and in milliseconds in the header
+      fix: have the signer sign and send the same time, in whole seconds since the Unix epoch
     header_missing
       expected one signature header, found none
       fix: check the address and the sender, and look for a proxy that passes on only the headers that it knows

@@ -50,7 +50,8 @@ pub(crate) struct Args {
     tolerance: Option<u64>,
     /// Print JSON: an object with `provider`, `verdict` (`healthy`, `stale`, `explained` or `unexplained`), `secret` and
     /// `skew_seconds` (null unless it matches as it is), `causes`, a list of `code`, `certainty` (`proven` or
-    /// `suspected`), `evidence` and `fix`; `notes`, a list of sentences; and `macs`, how many that took
+    /// `suspected`), `evidence` and `fix`; `notes`, a list of sentences; `complete`, false where something was too
+    /// large or too much to be tried; and `macs`, how many that took
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -175,6 +176,11 @@ impl<'a> Delivery<'a> {
             (
                 has("body_compressed"),
                 "the body could not be inflated here: it is damaged, or becomes larger than 4 MiB",
+            ),
+            (
+                !diagnosis.is_complete(),
+                "not everything was tried: a body of more than 1 MiB is tried as it is, long secrets and headers likewise, \
+                 and the number of tries has a limit: give fewer secrets at once, or a smaller delivery",
             ),
             (
                 is_unexplained && self.is_in_a_strange_coding(),

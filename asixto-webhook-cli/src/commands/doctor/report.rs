@@ -14,6 +14,7 @@ struct Report<'r> {
     skew_seconds: Option<i64>,
     causes: Vec<Found<'r>>,
     notes: &'r [&'r str],
+    complete: bool,
     macs: usize,
 }
 
@@ -34,8 +35,8 @@ pub(super) fn print(args: &Args, diagnosis: &Diagnosis, notes: &[&str], console:
             _ => ("unexplained", None, None),
         };
         let causes = diagnosis.causes().iter().map(Found::from).collect();
-        let (provider, macs) = (args.keys.provider.name(), diagnosis.macs());
-        return console.json(&Report { provider, verdict, secret, skew_seconds, causes, notes, macs });
+        let (provider, complete, macs) = (args.keys.provider.name(), diagnosis.is_complete(), diagnosis.macs());
+        return console.json(&Report { provider, verdict, secret, skew_seconds, causes, notes, complete, macs });
     }
     console.line(diagnosis.verdict())?;
     for cause in diagnosis.causes() {
