@@ -42,7 +42,6 @@ pub(crate) fn all<'d>(delivery: &'d Delivery, single: &'d Delivery) -> Result<Ve
         }
         Scheme::Standard => {
             contenders.push(standardwebhooks(delivery)?);
-            #[cfg(bench_svix)]
             contenders.push(svix(delivery)?);
         }
     }
@@ -143,7 +142,6 @@ fn standardwebhooks(delivery: &Delivery) -> Result<Contender<'_>> {
     }))
 }
 
-#[cfg(bench_svix)]
 fn svix(delivery: &Delivery) -> Result<Contender<'_>> {
     let headers = delivery.header_map()?;
     let secrets = delivery.secrets.iter().map(|secret| svix::webhooks::Webhook::new(secret));
