@@ -7,10 +7,8 @@ use std::{
     path::Path,
 };
 
-use asixto_webhook_core::Asixto;
+use asixto_webhook_core::{Asixto, Secret};
 use serde::Serialize;
-
-use crate::provider::secret_prefix;
 
 /// How a command ended that could be run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -123,7 +121,7 @@ pub(crate) fn tell(text: impl Display) {
 }
 
 fn without_secrets(text: &str) -> String {
-    let prefix = secret_prefix::<Asixto>();
+    let prefix = Secret::<Asixto>::prefix();
     let mut parts = text.split(prefix);
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |told, rest| {

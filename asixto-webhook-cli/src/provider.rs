@@ -73,16 +73,8 @@ impl FromStr for Choice {
 
 fn secret<P: Provider, Alphabet: Encoding>(random: &[u8]) -> Result<Zeroizing<String>, SecretError> {
     let encoded = Zeroizing::new(Alphabet::encode_string(random));
-    let text = Zeroizing::new([secret_prefix::<P>(), &encoded].concat());
+    let text = Zeroizing::new([Secret::<P>::prefix(), &encoded].concat());
     Secret::<P>::issued("new", &text).map(|_| text)
-}
-
-/// What this sender's secrets start with, which it says when it misses it.
-pub(crate) fn secret_prefix<P: Provider>() -> &'static str {
-    match P::key("") {
-        Err(SecretError::WrongPrefix { expected }) => expected,
-        _ => "",
-    }
 }
 
 /// A sender that holds its secrets.

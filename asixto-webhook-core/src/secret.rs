@@ -60,6 +60,15 @@ impl<P: Provider> Secret<P> {
         Ok(Self { label: label.into(), mac: Keyed::new(&key), provider: PhantomData })
     }
 
+    /// What the provider's secrets start with, which it says where it is missing; empty where they start with anything.
+    #[must_use]
+    pub fn prefix() -> &'static str {
+        match P::key("-") {
+            Err(SecretError::WrongPrefix { expected }) => expected,
+            _ => "",
+        }
+    }
+
     /// The name by which logs and results call this secret.
     #[must_use]
     pub fn label(&self) -> &str {

@@ -9,7 +9,7 @@ use super::{encodings, report::Row, search::Budget, senders::Scheme};
 use crate::{
     mac::Keyed,
     provider::Provider,
-    secret::{self, SecretError},
+    secret::{self, Secret, SecretError},
 };
 
 /// A longer text is no secret, in bytes.
@@ -68,7 +68,7 @@ pub(super) fn keys<P: Provider>(texts: &[Text<'_>], schemes: &[&dyn Scheme], bud
     }
     for text in valid() {
         for (row, read) in ROWS {
-            for bytes in read(&Clue { text: text.text, prefix: prefix::<P>(), issued: issued::<P> }) {
+            for bytes in read(&Clue { text: text.text, prefix: Secret::<P>::prefix(), issued: issued::<P> }) {
                 add(text, Some(row), 0, bytes);
             }
         }
@@ -88,14 +88,6 @@ pub(super) fn keys<P: Provider>(texts: &[Text<'_>], schemes: &[&dyn Scheme], bud
 /// The key of a text that the provider takes as it is, or why it does not.
 pub(super) fn issued<P: Provider>(text: &str) -> Result<Bytes, SecretError> {
     secret::check_text(text).and_then(|()| P::key(text))
-}
-
-/// What the provider's secrets begin with.
-fn prefix<P: Provider>() -> &'static str {
-    match P::key("-") {
-        Err(SecretError::WrongPrefix { expected }) => expected,
-        _ => "",
-    }
 }
 
 /// A text and what is known of secrets in general.

@@ -96,8 +96,9 @@ impl fmt::Display for Handled {
 pub struct Settled<P: Provider = Asixto> {
     /// The answer to the sender.
     pub answer: Answer,
-    /// A claim whose handler succeeded while the store did not take the commit, or another delivery has the event. The sender is told 2xx all the same,
-    /// since 503 would run the handler again; whoever settles calls [`Receiver::commit`] until it is [`Held::Yes`].
+    /// A claim whose handler succeeded while the store did not take the commit, or another delivery has the event. The
+    /// sender is told 2xx all the same, since 503 would run the handler again; whoever settles calls
+    /// [`Receiver::commit`] until it is [`Held::Yes`].
     pub uncommitted: Option<Ticket<P>>,
 }
 
@@ -158,15 +159,8 @@ impl<P: Provider> Receiver<P> {
     /// [`commit`](Self::commit) if the outcome is [`Outcome::Processed`], and otherwise [`release`](Self::release).
     pub async fn settle(&self, ticket: Ticket<P>, handled: impl Into<Handled>) -> Settled<P> {
         let answer = self.finished(&ticket, handled.into());
-        let uncommitted = if answer.outcome() == Outcome::Processed {
-            let committed = self.commit(&ticket).await.is_ok_and(|held| held == Held::Yes);
-            (!committed).then_some(ticket)
-        } else {
-            // What is not released ends with its lease.
-            let _ = self.release(&ticket).await;
-            None
-        };
-        Settled { answer, uncommitted }
+        let settled = self.settle_rest(&answer, &ticket).await;
+        Settled { answer, uncommitted: (!settled).then_some(ticket) }
     }
 
     /// Settles what a delivery that was answered without a handler has claimed on its way, once it is answered: a nonce,
