@@ -1,20 +1,20 @@
-//! HTTP/1.1 over a bare socket: the bytes that leave are the bytes of the [`Request`].
+//! HTTP/1.1 over a bare socket, or over TLS: the bytes that leave are the bytes of the [`Request`].
 
 mod reader;
 
-use core::{net::SocketAddr, pin::pin, time::Duration};
+use core::{pin::pin, time::Duration};
 use std::io;
 
 use bytes::BytesMut;
 use tokio::{
-    io::{AsyncWrite, AsyncWriteExt},
-    net::TcpStream,
+    io::{AsyncWrite, AsyncWriteExt, split},
     select,
     time::sleep,
 };
 
 use self::reader::read;
 use crate::{
+    peer::{Peer, Stream},
     request::{Ended, Request, Step},
     response::{Deadline, ExchangeError, Response},
 };
@@ -28,19 +28,19 @@ use crate::{
 ///
 /// If the connection cannot be made, if no whole response came before the deadline, or if the
 /// request aborts.
-pub async fn send(address: SocketAddr, request: &Request, deadline: Duration) -> Result<Response, ExchangeError> {
+pub async fn send(to: impl Into<Peer>, request: &Request, deadline: Duration) -> Result<Response, ExchangeError> {
     let whole = Deadline::new(deadline);
-    let mut connection = Connection::connect(address, deadline, whole).await?;
+    let mut connection = Connection::connect(to.into(), deadline, whole).await?;
     connection.exchange(request, whole, Rest::Dropped).await
 }
 
 /// A connection that is kept for more than one request. Dropping it hangs up.
 #[derive(Debug)]
 pub struct Connection {
-    address: SocketAddr,
+    peer: Peer,
     deadline: Duration,
     /// `None` once the two ends may disagree about where the next message begins.
-    stream: Option<TcpStream>,
+    stream: Option<Stream>,
     buffer: BytesMut,
 }
 
@@ -50,8 +50,8 @@ impl Connection {
     /// # Errors
     ///
     /// If the connection cannot be made in time.
-    pub async fn open(address: SocketAddr, deadline: Duration) -> Result<Self, ExchangeError> {
-        Self::connect(address, deadline, Deadline::new(deadline)).await
+    pub async fn open(to: impl Into<Peer>, deadline: Duration) -> Result<Self, ExchangeError> {
+        Self::connect(to.into(), deadline, Deadline::new(deadline)).await
     }
 
     /// Sends a request and reads its response.
@@ -77,7 +77,7 @@ impl Connection {
     /// If the receiver closes, or does not take the request before the deadline.
     pub async fn start(&mut self, request: &Request) -> Result<(), ExchangeError> {
         let mut stream = self.take(request)?;
-        let writing = write(&mut stream, request, self.address);
+        let writing = write(&mut stream, request, self.peer.authority());
         match Deadline::new(self.deadline).within(writing).await? {
             Ok(Ended::Aborted) => {}
             Ok(Ended::Whole | Ended::Stopped) => self.stream = Some(stream),
@@ -86,16 +86,16 @@ impl Connection {
         Ok(())
     }
 
-    async fn connect(address: SocketAddr, deadline: Duration, first: Deadline) -> Result<Self, ExchangeError> {
-        let stream = first.connect(address).await?;
-        Ok(Self { address, deadline, stream: Some(stream), buffer: BytesMut::new() })
+    async fn connect(peer: Peer, deadline: Duration, first: Deadline) -> Result<Self, ExchangeError> {
+        let stream = peer.connect(first, b"http/1.1").await?;
+        Ok(Self { peer, deadline, stream: Some(stream), buffer: BytesMut::new() })
     }
 
     async fn exchange(&mut self, request: &Request, deadline: Deadline, rest: Rest) -> Result<Response, ExchangeError> {
         let mut stream = self.take(request)?;
         let (response, ended) = {
-            let (reader, writer) = stream.split();
-            let mut writing = pin!(write(writer, request, self.address));
+            let (reader, writer) = split(&mut stream);
+            let mut writing = pin!(write(writer, request, self.peer.authority()));
             let mut reading = pin!(read(reader, &mut self.buffer, request.verb()));
             let answer = async {
                 select! {
@@ -129,12 +129,11 @@ impl Connection {
     }
 
     /// Takes the stream out, so that a call which fails or is dropped midway closes it.
-    fn take(&mut self, request: &Request) -> Result<TcpStream, ExchangeError> {
+    fn take(&mut self, request: &Request) -> Result<Stream, ExchangeError> {
         let closed = ExchangeError::Closed { received: 0, source: None };
         let stream = self.stream.take().ok_or(closed)?;
         if request.aborts() {
-            // Where the system refuses, the close is an orderly one, and still a hang-up.
-            stream.set_zero_linger().ok();
+            stream.reset_on_drop();
         }
         Ok(stream)
     }
@@ -147,9 +146,9 @@ enum Rest {
     Finished,
 }
 
-async fn write(mut to: impl AsyncWrite + Unpin, request: &Request, address: SocketAddr) -> io::Result<Ended> {
+async fn write(mut to: impl AsyncWrite + Unpin, request: &Request, authority: &str) -> io::Result<Ended> {
     let (steps, ended) = request.script();
-    let mut bytes = head(request, address);
+    let mut bytes = head(request, authority);
     for step in steps {
         match step {
             Step::Data(piece) if request.is_chunked() => {
@@ -182,10 +181,10 @@ async fn write(mut to: impl AsyncWrite + Unpin, request: &Request, address: Sock
     Ok(ended)
 }
 
-fn head(request: &Request, address: SocketAddr) -> Vec<u8> {
+fn head(request: &Request, authority: &str) -> Vec<u8> {
     let mut bytes = format!("{} {} HTTP/1.1\r\n", request.verb(), request.path()).into_bytes();
     if !request.names("host") {
-        line(&mut bytes, "host", address.to_string().as_bytes());
+        line(&mut bytes, "host", authority.as_bytes());
     }
     for (name, value) in request.headers() {
         line(&mut bytes, name, value);
@@ -209,12 +208,12 @@ fn line(bytes: &mut Vec<u8>, name: &str, value: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use std::io::ErrorKind;
+    use std::{io::ErrorKind, net::SocketAddr};
 
     use bytes::Bytes;
     use tokio::{
         io::{AsyncReadExt, duplex},
-        net::{TcpListener, TcpSocket},
+        net::{TcpListener, TcpSocket, TcpStream},
         task::JoinHandle,
         time::{Instant, timeout},
     };
@@ -227,7 +226,7 @@ mod tests {
 
     async fn written(request: &Request) -> String {
         let mut bytes = Vec::new();
-        write(&mut bytes, request, ([127, 0, 0, 1], 80).into()).await.unwrap();
+        write(&mut bytes, request, "127.0.0.1:80").await.unwrap();
         bytes.escape_ascii().to_string().replace(r"\r\n", "\n")
     }
 
@@ -310,7 +309,7 @@ mod tests {
         let request = Request::post("/").body("abcd").pause_after(2, pause);
         let (mut near, far) = duplex(1024);
         let start = Instant::now();
-        let writing = tokio::spawn(async move { write(far, &request, ([127, 0, 0, 1], 80).into()).await.unwrap() });
+        let writing = tokio::spawn(async move { write(far, &request, "127.0.0.1:80").await.unwrap() });
         let mut bytes = Vec::new();
         while !bytes.ends_with(b"ab") {
             near.read_buf(&mut bytes).await.unwrap();
@@ -485,6 +484,6 @@ mod tests {
     fn exchanges_can_be_spawned() {
         fn sendable(_: impl Send) {}
         let request = Request::post("/");
-        sendable(send(([127, 0, 0, 1], 80).into(), &request, SOON));
+        sendable(send(SocketAddr::from(([127, 0, 0, 1], 80)), &request, SOON));
     }
 }

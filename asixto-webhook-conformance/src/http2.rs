@@ -1,10 +1,10 @@
-//! HTTP/2 without TLS and without an upgrade: the client simply begins to speak it.
+//! HTTP/2 without an upgrade: the client simply begins to speak it, or asks for it under TLS.
 //!
 //! Names go out in lower case, since HTTP/2 knows no other; a header that belongs to the connection
 //! (`connection`, `transfer-encoding`) has no place in it and is refused with
 //! [`ExchangeError::Http2`].
 
-use core::{future::poll_fn, net::SocketAddr, pin::pin, task::Poll, time::Duration};
+use core::{future::poll_fn, pin::pin, task::Poll, time::Duration};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -16,6 +16,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header::CONTENT_LENG
 use tokio::{select, task::yield_now, time::sleep};
 
 use crate::{
+    peer::Peer,
     request::{Ended, Request, Step},
     response::{Deadline, ExchangeError, HEAD_LIMIT, Response, body_size},
 };
@@ -26,24 +27,24 @@ use crate::{
 ///
 /// If the connection cannot be made, if no whole response came before the deadline, if HTTP/2
 /// cannot carry the request, or if the request aborts.
-pub async fn send(address: SocketAddr, request: &Request, deadline: Duration) -> Result<Response, ExchangeError> {
-    let deadline = Deadline::new(deadline);
-    connected(address, deadline, |client| stream(client, request, address, deadline)).await?
+pub async fn send(to: impl Into<Peer>, request: &Request, deadline: Duration) -> Result<Response, ExchangeError> {
+    let (peer, deadline) = (to.into(), Deadline::new(deadline));
+    connected(&peer, deadline, |client| stream(client, request, &peer, deadline)).await?
 }
 
 /// Sends all requests at once over one connection, each on its own stream, and gives what came of
 /// them in their order. A connection that cannot be made is the error of each.
 pub async fn together(
-    address: SocketAddr,
+    to: impl Into<Peer>,
     requests: &[Request],
     deadline: Duration,
 ) -> Vec<Result<Response, ExchangeError>> {
-    let deadline = Deadline::new(deadline);
+    let (peer, deadline) = (&to.into(), Deadline::new(deadline));
     let streams = |client: SendRequest<Bytes>| {
         let each = requests.iter();
-        join(each.map(move |request| stream(client.clone(), request, address, deadline)).collect())
+        join(each.map(move |request| stream(client.clone(), request, peer, deadline)).collect())
     };
-    match connected(address, deadline, streams).await {
+    match connected(peer, deadline, streams).await {
         Ok(results) => results,
         Err(error) => requests.iter().map(|_| Err(error.clone())).collect(),
     }
@@ -51,11 +52,11 @@ pub async fn together(
 
 /// Does some work over a new connection.
 async fn connected<F: Future>(
-    address: SocketAddr,
+    peer: &Peer,
     deadline: Deadline,
     work: impl FnOnce(SendRequest<Bytes>) -> F,
 ) -> Result<F::Output, ExchangeError> {
-    let socket = deadline.connect(address).await?;
+    let socket = peer.connect(deadline, b"h2").await?;
     let mut builder = client::Builder::new();
     builder.enable_push(false).max_header_list_size(HEAD_LIMIT as u32);
     let (client, connection) = deadline.within(builder.handshake(socket)).await?.map_err(failed)?;
@@ -75,18 +76,14 @@ async fn connected<F: Future>(
 async fn stream(
     client: SendRequest<Bytes>,
     request: &Request,
-    address: SocketAddr,
+    peer: &Peer,
     deadline: Deadline,
 ) -> Result<Response, ExchangeError> {
-    deadline.within(exchange(client, request, address)).await?
+    deadline.within(exchange(client, request, peer)).await?
 }
 
-async fn exchange(
-    client: SendRequest<Bytes>,
-    request: &Request,
-    address: SocketAddr,
-) -> Result<Response, ExchangeError> {
-    let head = head(request, address)?;
+async fn exchange(client: SendRequest<Bytes>, request: &Request, peer: &Peer) -> Result<Response, ExchangeError> {
+    let head = head(request, peer)?;
     let (steps, ended) = request.script();
     let body = Body { steps, ended, trailers: fields(request.trailers())? };
     let mut client = client.ready().await.map_err(failed)?;
@@ -185,13 +182,13 @@ async fn read(response: ResponseFuture) -> Result<Response, ExchangeError> {
     Ok(Response { status: head.status.as_u16(), headers: headers.collect(), body })
 }
 
-fn head(request: &Request, address: SocketAddr) -> Result<http::Request<()>, ExchangeError> {
+fn head(request: &Request, peer: &Peer) -> Result<http::Request<()>, ExchangeError> {
     let mut head = http::Request::new(());
     *head.method_mut() =
         Method::from_bytes(request.verb().as_bytes()).map_err(|_| unsendable("method", request.verb().as_bytes()))?;
     *head.uri_mut() = Uri::builder()
-        .scheme("http")
-        .authority(address.to_string())
+        .scheme(peer.scheme())
+        .authority(peer.authority())
         .path_and_query(request.path())
         .build()
         .map_err(|_| unsendable("path", request.path().as_bytes()))?;
@@ -251,7 +248,10 @@ async fn join<F: Future>(futures: Vec<F>) -> Vec<F::Output> {
 
 #[cfg(test)]
 mod tests {
-    use core::sync::atomic::{AtomicUsize, Ordering};
+    use core::{
+        net::SocketAddr,
+        sync::atomic::{AtomicUsize, Ordering},
+    };
 
     use h2::{
         RecvStream,
@@ -622,7 +622,7 @@ mod tests {
     fn exchanges_can_be_spawned() {
         fn sendable(_: impl Send) {}
         let request = Request::post("/");
-        sendable(send(([127, 0, 0, 1], 80).into(), &request, SOON));
-        sendable(together(([127, 0, 0, 1], 80).into(), &[], SOON));
+        sendable(send(SocketAddr::from(([127, 0, 0, 1], 80)), &request, SOON));
+        sendable(together(SocketAddr::from(([127, 0, 0, 1], 80)), &[], SOON));
     }
 }

@@ -72,6 +72,12 @@ impl Request {
         self
     }
 
+    /// Sends it to another path.
+    pub fn at(mut self, path: impl FnOnce(&str) -> String) -> Self {
+        self.path = path(&self.path);
+        self
+    }
+
     /// Adds one header line, after those that are there. HTTP/2 lowers the case of the name.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<Vec<u8>>) -> Self {
         self.headers.push((name.into(), value.into()));
@@ -134,6 +140,13 @@ impl Request {
     pub fn abort_after(mut self, sent: usize) -> Self {
         (self.limit, self.ended) = (sent, Ended::Aborted);
         self
+    }
+
+    /// The body, if it is sent to its end, at once, and as it says.
+    pub(crate) fn whole_body(&self) -> Option<Bytes> {
+        let plain = matches!(self.length, Length::True) && self.pauses.is_empty() && self.trailers.is_empty();
+        let whole = plain && self.ended == Ended::Whole;
+        whole.then(|| self.chunks.concat().into())
     }
 
     pub(crate) fn headers(&self) -> &[(String, Vec<u8>)] {

@@ -3,10 +3,7 @@
 use core::{error::Error, fmt, net::SocketAddr, time::Duration};
 use std::{io, sync::Arc};
 
-use tokio::{
-    net::TcpStream,
-    time::{Instant, timeout},
-};
+use tokio::time::{Instant, timeout};
 
 /// The most that is read of a response's head, interim responses and trailers included.
 pub(crate) const HEAD_LIMIT: usize = 64 * 1024;
@@ -132,17 +129,6 @@ pub(crate) struct Deadline {
 impl Deadline {
     pub(crate) fn new(after: Duration) -> Self {
         Self { after, start: Instant::now() }
-    }
-
-    /// Connects, without the delay that would glue small writes together.
-    pub(crate) async fn connect(self, address: SocketAddr) -> Result<TcpStream, ExchangeError> {
-        let connecting = async {
-            let stream = TcpStream::connect(address).await?;
-            stream.set_nodelay(true)?;
-            Ok(stream)
-        };
-        let connected: io::Result<_> = self.within(connecting).await?;
-        connected.map_err(|source| ExchangeError::Connect { address, source: Arc::new(source) })
     }
 
     /// Takes a step, in what is left of the time.

@@ -1,64 +1,20 @@
-//! Runs probes against a receiver, and says what came back.
+//! Runs one probe against a receiver, and says what came back.
 
-use core::fmt;
-use std::net::SocketAddr;
+use core::time::Duration;
+use std::collections::BTreeSet;
 
 use asixto_webhook_core::Outcome;
-use tokio::task::JoinSet;
+use tokio::{task::JoinSet, time::Instant};
 
 use crate::{
-    ExchangeError, Request, Response,
-    corpus::PATIENCE,
-    http1, http2,
+    ExchangeError, Request, Response, Target, Version, http2,
+    judge::{PATIENCE, Verdict, is_success, judge, told},
     kit::Kit,
+    latency::Latency,
+    observe::observed,
     probe::{Expect, Probe, Step},
+    target::send,
 };
-
-/// Where the receiver is, and how it is spoken to.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Target {
-    /// Its address.
-    pub address: SocketAddr,
-    /// The version of HTTP.
-    pub version: Version,
-    /// A path that answers like `GET /events` of the examples: what the handler ran for, and how often.
-    pub observe: Option<String>,
-}
-
-impl Target {
-    /// A receiver that is not observed.
-    #[must_use]
-    pub const fn new(address: SocketAddr, version: Version) -> Self {
-        Self { address, version, observe: None }
-    }
-
-    /// With a path that tells what the handler ran for.
-    #[must_use]
-    pub fn observed_at(mut self, path: impl Into<String>) -> Self {
-        self.observe = Some(path.into());
-        self
-    }
-}
-
-/// A version of HTTP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Version {
-    /// HTTP/1.1, byte by byte.
-    Http1,
-    /// HTTP/2 with prior knowledge.
-    Http2,
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Http1 => "HTTP/1.1",
-            Self::Http2 => "HTTP/2",
-        })
-    }
-}
 
 /// What became of one probe.
 #[derive(Debug, Clone)]
@@ -66,124 +22,301 @@ impl fmt::Display for Version {
 pub struct Finding {
     /// The probe.
     pub probe: Probe,
+    /// What it says of the receiver.
+    pub verdict: Verdict,
     /// What had to come back, step by step.
     pub expected: String,
     /// What came back.
     pub got: String,
+    /// What a verdict rests on that is no plain pass or fail.
+    pub note: Option<&'static str>,
+    /// The request that decided it, or else the first.
+    pub request: Option<Request>,
+    /// How soon deliveries were acknowledged, where that was measured.
+    pub latency: Option<Latency>,
+    /// Whether a request was left without an answer.
+    pub(crate) unanswered: bool,
 }
 
 impl Finding {
     /// Whether what came back is what had to.
     #[must_use]
     pub fn passed(&self) -> bool {
-        self.expected == self.got
+        self.verdict == Verdict::Pass
+    }
+
+    /// One that was not tried.
+    pub(crate) fn untried(probe: &Probe, verdict: Verdict, note: &'static str) -> Self {
+        Self { verdict, note: Some(note), ..Self::new(probe) }
+    }
+
+    fn new(probe: &Probe) -> Self {
+        Self {
+            probe: *probe,
+            verdict: Verdict::Pass,
+            expected: String::new(),
+            got: String::new(),
+            note: None,
+            request: None,
+            latency: None,
+            unanswered: false,
+        }
     }
 }
 
-/// Runs one probe. `None` where it takes more secrets than the receiver has.
+/// Runs one probe. `None` where it takes another sender, or more secrets than the receiver has.
 pub async fn run(target: &Target, kit: &Kit, probe: &Probe) -> Option<Finding> {
-    if kit.secrets().iter().len() < probe.secrets {
+    if !probe.is_about(kit.provider()) || kit.secrets() < probe.secrets {
         return None;
     }
-    let (mut expected, mut got) = (Vec::new(), Vec::new());
+    let mut running =
+        Running { target, finding: Finding::new(probe), steps: Vec::new(), evidence: Evidence::default() };
     for step in (probe.script)(kit) {
+        running.step(step).await;
+    }
+    Some(running.end())
+}
+
+struct Running<'t> {
+    target: &'t Target,
+    finding: Finding,
+    /// What had to come back and what did, of each step.
+    steps: Vec<(String, String)>,
+    evidence: Evidence,
+}
+
+/// What is known of a handler's effects.
+#[derive(Default)]
+struct Evidence {
+    /// Deliveries of one event were sent more than once.
+    repeats: bool,
+    /// Some answer came without an outcome.
+    statuses_alone: bool,
+    observed: bool,
+}
+
+impl Running<'_> {
+    async fn step(&mut self, step: Step) {
         match step {
             Step::Send(request, expect) => {
-                let response = send(target, &request).await;
-                expected.push(expect.to_string());
-                got.push(seen(response, expect));
+                self.evidence.repeats |= matches!(expect.outcome, Outcome::Duplicate | Outcome::Conflict);
+                let answer = send(self.target, &request).await;
+                self.judge(&request, expect, &answer);
             }
             Step::HangUp(request) => {
                 // The error is that it hung up.
-                let _ = send(target, &request).await;
+                let _ = send(self.target, &request).await;
             }
-            Step::Together(requests, first, rest) => {
-                let others = requests.len() - 1;
-                expected.push(format!("1 × {first}, {others} × {}", either(rest)));
-                got.push(together(target, requests, first, rest).await);
+            Step::Together(requests, first, rest) => self.together(requests, first, rest).await,
+            Step::Beside(slow, quick) => self.beside(&slow, &quick).await,
+            Step::Burst(requests, expect) => self.burst(requests, expect).await,
+            Step::Alike(requests, expect) => self.alike(requests, expect).await,
+            Step::Timed(requests) => self.timed(requests).await,
+            Step::Anything(request) => self.anything(request).await,
+            Step::Effects(id, times) => self.effects(&id, times).await,
+        }
+    }
+
+    fn judge(&mut self, request: &Request, expect: Expect, answer: &Result<Response, ExchangeError>) {
+        let (verdict, got) = judge(expect, answer);
+        self.note(answer);
+        self.say(verdict, expect.to_string(), got, Some(request));
+    }
+
+    /// Takes down what an answer proves.
+    fn note(&mut self, answer: &Result<Response, ExchangeError>) {
+        match answer {
+            Ok(response) => self.evidence.statuses_alone |= response.header(Outcome::HEADER).is_none(),
+            Err(_) => self.finding.unanswered = true,
+        }
+    }
+
+    fn say(&mut self, verdict: Verdict, expected: String, got: String, request: Option<&Request>) {
+        if self.finding.request.is_none() || verdict > self.finding.verdict {
+            self.finding.request = request.cloned().or(self.finding.request.take());
+        }
+        self.finding.verdict = self.finding.verdict.max(verdict);
+        if verdict == Verdict::Skipped {
+            self.finding.note = Some("this version of HTTP cannot say it");
+        }
+        self.steps.push((expected, got));
+    }
+
+    async fn together(&mut self, requests: Vec<Request>, first: Expect, rest: &'static [Outcome]) {
+        let others = requests.len() - 1;
+        self.evidence.repeats = true;
+        let answers = self.all(&requests).await;
+        let (mut firsts, mut repeats, mut strange) = (0, 0, BTreeSet::new());
+        for answer in &answers {
+            self.note(answer);
+            match answer {
+                Ok(response) if firsts == 0 && is(&[first.outcome], response) => firsts += 1,
+                Ok(response) if is(rest, response) => repeats += 1,
+                answer => _ = strange.insert(told(answer)),
             }
-            Step::Effects(id, times) => {
-                if let Some(path) = &target.observe {
-                    append(&mut expected, &effects(times));
-                    append(&mut got, &observed(target, path, &id).await);
+        }
+        let verdict = if (firsts, repeats) == (1, others) { Verdict::Pass } else { Verdict::Fail };
+        let expected = format!("1 × {first}, {others} × {}", either(rest));
+        let mut got = format!("{firsts} × {first}, {repeats} × {}", either(rest));
+        if !strange.is_empty() {
+            got += &format!(", and {}", Vec::from_iter(strange).join(", "));
+        }
+        self.say(verdict, expected, got, requests.first());
+    }
+
+    async fn beside(&mut self, slow: &Request, quick: &Request) {
+        let (target, expect) = (self.target, Expect::from(Outcome::Processed));
+        let timed = async |request| (send(target, request).await, Instant::now());
+        let ((slow_answer, slow_ended), (quick_answer, quick_ended)) = tokio::join!(timed(slow), timed(quick));
+        self.judge(slow, expect, &slow_answer);
+        self.judge(quick, expect, &quick_answer);
+        if self.finding.verdict == Verdict::Pass {
+            let verdict = if quick_ended < slow_ended { Verdict::Pass } else { Verdict::Fail };
+            let order = |first, last| format!("the {first} one before the {last} one");
+            let got = if quick_ended < slow_ended { order("quick", "slow") } else { order("slow", "quick") };
+            self.say(verdict, order("quick", "slow"), got, Some(quick));
+        }
+    }
+
+    /// Different deliveries at once: each is taken. One that is told to come back is not lost.
+    async fn burst(&mut self, requests: Vec<Request>, expect: Expect) {
+        let (mut taken, mut worst, mut strange) = (0, Verdict::Pass, BTreeSet::new());
+        for answer in &self.all(&requests).await {
+            self.note(answer);
+            let (verdict, got) = match answer {
+                Ok(response) if undiagnosed(response) && [429, 503].contains(&response.status) => {
+                    (Verdict::Warn, told(answer))
                 }
+                answer => judge(expect, answer),
+            };
+            taken += u32::from(verdict == Verdict::Pass);
+            worst = worst.max(verdict);
+            if verdict != Verdict::Pass {
+                strange.insert(got);
             }
         }
-    }
-    Some(Finding { probe: *probe, expected: expected.join(" → "), got: got.join(" → ") })
-}
-
-/// Sends one request.
-///
-/// # Errors
-/// Where no response came.
-pub async fn send(target: &Target, request: &Request) -> Result<Response, ExchangeError> {
-    match target.version {
-        Version::Http1 => http1::send(target.address, request, PATIENCE).await,
-        Version::Http2 => http2::send(target.address, request, PATIENCE).await,
-    }
-}
-
-/// What a response says: its status, and its outcome where the receiver tells it.
-fn seen(response: Result<Response, ExchangeError>, expect: Expect) -> String {
-    let response = match response {
-        Ok(response) => response,
-        Err(error) => return error.to_string(),
-    };
-    // A receiver without diagnostics is believed to mean what its status fits.
-    let code = response.header(Outcome::HEADER).unwrap_or(expect.outcome.code());
-    let mut text = format!("{} {code}", response.status);
-    if let Some((name, value)) = expect.header {
-        let found = response.header(name);
-        if found.is_none() || value.is_some() && found != value {
-            text += &format!(" with {name}: {}", found.unwrap_or("none"));
+        let mut got = format!("{taken} × {expect}");
+        if !strange.is_empty() {
+            got += &format!(", and {}", Vec::from_iter(strange).join(", "));
         }
+        self.say(worst, format!("{} × {expect}", requests.len()), got, requests.first());
     }
-    let refused = !(200..300).contains(&response.status);
-    if refused && !response.body.is_empty() {
-        text += " with a body that tells why";
-    }
-    text
-}
 
-async fn together(target: &Target, requests: Vec<Request>, first: Expect, rest: &[Outcome]) -> String {
-    let mut sending = JoinSet::new();
-    match target.version {
-        Version::Http1 => {
-            for request in requests {
-                let target = target.clone();
-                sending.spawn(async move { vec![send(&target, &request).await] });
+    /// Sends all at once.
+    async fn all(&self, requests: &[Request]) -> Vec<Result<Response, ExchangeError>> {
+        let target = self.target;
+        if target.version == Version::Http2 {
+            return http2::together(target.peer.clone(), requests, PATIENCE).await;
+        }
+        let mut sending = JoinSet::new();
+        for request in requests.iter().cloned() {
+            let target = target.clone();
+            sending.spawn(async move { send(&target, &request).await });
+        }
+        sending.join_all().await
+    }
+
+    /// Refusals for several reasons: whoever sees them must not be able to tell the reasons apart.
+    async fn alike(&mut self, requests: Vec<Request>, expect: Expect) {
+        let mut seen = BTreeSet::new();
+        for request in &requests {
+            let answer = send(self.target, request).await;
+            self.note(&answer);
+            match answer {
+                Ok(response) => _ = seen.insert((response.status, response.body)),
+                Err(error) => return self.say(Verdict::Fail, "an answer".to_owned(), error.to_string(), Some(request)),
             }
         }
-        Version::Http2 => {
-            let address = target.address;
-            sending.spawn(async move { http2::together(address, &requests, PATIENCE).await });
-        }
-    }
-    let responses: Vec<_> = sending.join_all().await.into_iter().flatten().collect();
-    let (mut firsts, mut others, mut strange) = (0, 0, Vec::new());
-    for response in responses {
-        let is = |outcome: Outcome, response: &Response| {
-            response.status == outcome.status()
-                && response.header(Outcome::HEADER).is_none_or(|code| code == outcome.code())
+        let status = expect.outcome.status();
+        let verdict = if seen.len() == 1 { Verdict::Pass } else { Verdict::Fail };
+        let statuses: BTreeSet<_> = seen.iter().map(|(status, _)| status.to_string()).collect();
+        let got = match (seen.len(), statuses.len()) {
+            (1, _) => format!("{status}, whatever the reason"),
+            (_, 1) => format!("{} with bodies that differ by the reason", Vec::from_iter(statuses).join("")),
+            _ => format!("{} by the reason", Vec::from_iter(statuses).join(", ")),
         };
-        match &response {
-            Ok(response) if is(first.outcome, response) && firsts == 0 => firsts += 1,
-            Ok(response) if rest.iter().any(|outcome| is(*outcome, response)) => others += 1,
-            _ => strange.push(seen(response, first)),
+        self.say(verdict, format!("{status}, whatever the reason"), got, requests.first());
+    }
+
+    async fn timed(&mut self, requests: Vec<Request>) {
+        let (expect, mut times) = (Expect::from(Outcome::Processed), Vec::new());
+        for request in &requests {
+            let begun = Instant::now();
+            let answer = send(self.target, request).await;
+            times.push(begun.elapsed());
+            let (verdict, got) = judge(expect, &answer);
+            if verdict != Verdict::Pass {
+                self.note(&answer);
+                return self.say(verdict, expect.to_string(), got, Some(request));
+            }
+            // Three that nobody waited for say enough.
+            if times.iter().filter(|time| **time >= SENDERS_PATIENCE).count() == 3 {
+                break;
+            }
+        }
+        let latency = Latency::of(times);
+        let verdict = match latency.p99 {
+            late if late >= SENDERS_PATIENCE => Verdict::Fail,
+            close if close >= SENDERS_PATIENCE / 2 => Verdict::Warn,
+            _ => Verdict::Pass,
+        };
+        self.finding.latency = Some(latency);
+        self.say(verdict, format!("99 of 100 within {SENDERS_PATIENCE:?}"), latency.to_string(), requests.first());
+    }
+
+    /// Whatever it is answered, it is neither a redirect nor a farewell.
+    async fn anything(&mut self, request: Request) {
+        let answer = send(self.target, &request).await;
+        self.note(&answer);
+        let fatal = match &answer {
+            Ok(response) => (300..400).contains(&response.status) || response.status == 410,
+            Err(_) => true,
+        };
+        let verdict = if fatal { Verdict::Fail } else { Verdict::Pass };
+        self.say(verdict, "neither 3xx nor 410".to_owned(), told(&answer), Some(&request));
+    }
+
+    async fn effects(&mut self, id: &str, times: u32) {
+        let Some(observer) = &self.target.observer else { return };
+        self.evidence.observed = true;
+        let (expected, got, verdict) = match observed(self.target, observer, id, times).await {
+            Ok(found) if found == times => (effects(times), effects(found), Verdict::Pass),
+            Ok(found) => (effects(times), effects(found), Verdict::Fail),
+            Err(error) => (effects(times), format!(", {error}"), Verdict::Inconclusive),
+        };
+        self.finding.verdict = self.finding.verdict.max(verdict);
+        if let Some((last_expected, last_got)) = self.steps.last_mut() {
+            *last_expected += &expected;
+            *last_got += &got;
         }
     }
-    let mut text = format!("{firsts} × {first}, {others} × {}", either(rest));
-    if !strange.is_empty() {
-        text += &format!(", and {}", strange.join(", "));
+
+    fn end(self) -> Finding {
+        let Self { mut finding, steps, evidence, .. } = self;
+        let join = |of: fn(&(String, String)) -> &str| steps.iter().map(of).collect::<Vec<_>>().join(" → ");
+        (finding.expected, finding.got) = (join(|(expected, _)| expected), join(|(_, got)| got));
+        if finding.verdict == Verdict::Pass && evidence.repeats && evidence.statuses_alone && !evidence.observed {
+            finding.verdict = Verdict::Inconclusive;
+            finding.note = Some("the status alone does not tell whether the handler ran again: observe it");
+        }
+        finding
     }
-    text
 }
 
-/// Says of the last step what came of it.
-fn append(steps: &mut [String], what: &str) {
-    if let Some(step) = steps.last_mut() {
-        *step += what;
+/// How long Asixto waits for an answer (H1).
+const SENDERS_PATIENCE: Duration = Duration::from_secs(10);
+
+fn undiagnosed(response: &Response) -> bool {
+    response.header(Outcome::HEADER).is_none()
+}
+
+/// Whether a response can be of one of these outcomes. Of a copy that comes at the same time a receiver may also say
+/// that it is done, once it is, or that its sender shall come back.
+fn is(outcomes: &[Outcome], response: &Response) -> bool {
+    match response.header(Outcome::HEADER) {
+        Some(code) => outcomes.iter().any(|it| it.code() == code && it.status() == response.status),
+        None if is_success(response.status) => true,
+        None => outcomes.contains(&Outcome::InFlight) && [409, 425, 429, 503].contains(&response.status),
     }
 }
 
@@ -193,20 +326,4 @@ fn either(outcomes: &[Outcome]) -> String {
 
 fn effects(times: u32) -> String {
     format!(", run {times}×")
-}
-
-async fn observed(target: &Target, path: &str, id: &str) -> String {
-    let response = match send(target, &Request::post(path).method("GET").without_length()).await {
-        Ok(response) => response,
-        Err(error) => return format!(", {error}"),
-    };
-    let Ok(events) = serde_json::from_slice::<Vec<serde_json::Value>>(&response.body) else {
-        return format!(", expected a list of events, found {} bytes of something else", response.body.len());
-    };
-    let entry = events.iter().find(|event| event.get("id").and_then(|found| found.as_str()) == Some(id));
-    match entry.map(|event| event.get("times").and_then(serde_json::Value::as_u64)) {
-        None => effects(0),
-        Some(Some(times)) => format!(", run {times}×"),
-        Some(None) => ", an entry without `times`".to_owned(),
-    }
 }

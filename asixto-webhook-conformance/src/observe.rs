@@ -1,0 +1,112 @@
+//! Looks up what a receiver's handler ran for.
+
+use core::{fmt, time::Duration};
+use std::process::Stdio;
+
+use tokio::{
+    process::Command,
+    time::{Instant, sleep, timeout},
+};
+
+use crate::{
+    ExchangeError, Request,
+    judge::PATIENCE,
+    target::{Observer, Target, Version, send},
+};
+
+/// How long an effect may come after its acknowledgement: a receiver works in its own queue.
+const LATE: Duration = Duration::from_secs(5);
+
+/// How often the handler has run for an id, once it has run `times` or is not expected to any more.
+pub(crate) async fn observed(target: &Target, observer: &Observer, id: &str, times: u32) -> Result<u32, Unobserved> {
+    let deadline = Instant::now() + LATE;
+    loop {
+        let found = runs(&listed(target, observer).await?, id)?;
+        if found >= times || Instant::now() >= deadline {
+            return Ok(found);
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn listed(target: &Target, observer: &Observer) -> Result<Vec<u8>, Unobserved> {
+    let (at, path) = match observer {
+        Observer::Path(path) => (target.clone(), path),
+        Observer::Server(peer, path) => (Target { peer: peer.clone(), version: Version::Http1, observer: None }, path),
+        Observer::Command(command) => return printed(command).await,
+    };
+    let response = send(&at, &Request::post(path).method("GET").without_length()).await.map_err(Unobserved::Silent)?;
+    match response.status {
+        200 => Ok(response.body),
+        status => Err(Unobserved::Status(status)),
+    }
+}
+
+async fn printed(command: &str) -> Result<Vec<u8>, Unobserved> {
+    let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
+    let running = Command::new(shell).args([flag, command]).stdin(Stdio::null()).kill_on_drop(true).output();
+    match timeout(PATIENCE, running).await {
+        Ok(Ok(output)) if output.status.success() => Ok(output.stdout),
+        _ => Err(Unobserved::Command),
+    }
+}
+
+/// The list may hold an id once with `times`, or as often as the handler ran.
+fn runs(listed: &[u8], id: &str) -> Result<u32, Unobserved> {
+    let events: Vec<serde_json::Value> = serde_json::from_slice(listed).map_err(|_| Unobserved::NoList)?;
+    let of_it = events.iter().filter(|event| event.get("id").and_then(|found| found.as_str()) == Some(id));
+    let times = |event: &serde_json::Value| match event.get("times") {
+        None => Some(1),
+        Some(times) => times.as_u64().and_then(|times| u32::try_from(times).ok()),
+    };
+    of_it.map(times).sum::<Option<u32>>().ok_or(Unobserved::NoList)
+}
+
+/// Why the effects are not known.
+#[derive(Debug)]
+pub(crate) enum Unobserved {
+    Silent(ExchangeError),
+    Status(u16),
+    NoList,
+    Command,
+}
+
+impl fmt::Display for Unobserved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Silent(error) => write!(f, "not observed: {error}"),
+            Self::Status(status) => write!(f, "not observed: expected a list, found status {status}"),
+            Self::NoList => f.write_str("not observed: expected a JSON list of objects with `id` and `times`"),
+            Self::Command => f.write_str("not observed: the command failed"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_tells_how_often() {
+        let listed = br#"[{"id":"a","times":2},{"id":"b"},{"id":"c"},{"id":"c","more":null},{"name":"d"}]"#;
+        for (id, times) in [("a", 2), ("b", 1), ("c", 2), ("d", 0)] {
+            assert_eq!(runs(listed, id).unwrap(), times, "{id}");
+        }
+        for listed in ["", "{}", "[", r#"[{"id":"a","times":-1}]"#, r#"[{"id":"a","times":"2"}]"#] {
+            assert!(matches!(runs(listed.as_bytes(), "a"), Err(Unobserved::NoList)), "{listed}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_command_tells_as_well() {
+        let target = Target::new(([127, 0, 0, 1], 9).into(), Version::Http1);
+        let command = |text: &str| Observer::Command(text.to_owned());
+        assert_eq!(observed(&target, &command(r#"echo '[{"id":"a","times":3}]'"#), "a", 3).await.unwrap(), 3);
+        for broken in ["exit 1", "no-such-command-here 2>/dev/null"] {
+            let error = observed(&target, &command(broken), "a", 1).await.unwrap_err();
+            assert_eq!(error.to_string(), "not observed: the command failed");
+        }
+        assert!(matches!(observed(&target, &Observer::Path("/".into()), "a", 1).await, Err(Unobserved::Silent(_))));
+    }
+}
