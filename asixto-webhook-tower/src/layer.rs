@@ -73,6 +73,12 @@ impl<S, P: Provider, B> Layer<S> for WebhookLayer<P, B> {
     }
 }
 
+impl<P: Provider> From<&Receiver<P>> for WebhookLayer<P> {
+    fn from(receiver: &Receiver<P>) -> Self {
+        Self::new(receiver)
+    }
+}
+
 impl<P: Provider, B> Clone for WebhookLayer<P, B> {
     fn clone(&self) -> Self {
         Self { driver: self.driver.clone(), scope: self.scope.clone(), body: PhantomData }

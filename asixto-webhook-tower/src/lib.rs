@@ -68,7 +68,8 @@
 //!   which is what refusals have. A service that wants its own type of request body gets it by
 //!   [`restore_as`](WebhookLayer::restore_as).
 //! * Each delivery leaves a line in the log, by `tracing`: without a subscriber nothing says why one was refused.
-//! * Nothing before it has read, decompressed or rewritten the body.
+//! * Nothing before it has read, decompressed or rewritten the body, nor dropped a line of a header, as `lambda_http` does
+//!   with events that list several values (`examples/lambda` puts that right).
 //! * The service's response is judged by its status when its head is ready: 2xx commits the event.
 //!
 //! As the last step of a shutdown, after the server has stopped, [`WebhookLayer::drain`] waits for the handlers that

@@ -9,7 +9,7 @@ use std::{convert::Infallible, error::Error, fmt::Debug, future::Future};
 use asixto_webhook_tower::{
     ResponseFuture, Undrained, Webhook, WebhookLayer,
     core::{
-        Asixto,
+        Asixto, Receiver,
         provider::{Agent, CloudEvents, StandardWebhooks},
     },
 };
@@ -24,7 +24,7 @@ type Inner = BoxCloneSyncService<Request<Full<Bytes>>, Response<Full<Bytes>>, In
 type Outer = Webhook<Inner>;
 type Answered = ResponseFuture<Response<Full<Bytes>>, Infallible>;
 
-assert_impl_all!(WebhookLayer: Clone, Debug, Send, Sync, Unpin, Layer<Inner, Service = Outer>);
+assert_impl_all!(WebhookLayer: Clone, Debug, Send, Sync, Unpin, Layer<Inner, Service = Outer>, From<&'static Receiver>);
 assert_impl_all!(WebhookLayer<Asixto, axum::body::Body>: Clone, Debug, Send, Sync);
 // A body that is not `Sync` itself does not make the layer so.
 assert_impl_all!(WebhookLayer<Asixto, std::cell::Cell<u8>>: Send, Sync);

@@ -1,7 +1,6 @@
 //! Four kinds of senders on one server. Each has its route, its secrets and its handler, and nothing else of its own.
 
 use std::{
-    error::Error,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -18,6 +17,7 @@ use axum::{
     extract::State,
     routing::{MethodRouter, get, post},
 };
+use example_support::Error;
 use serde::{Deserialize, Serialize};
 use tracing::info;
 
@@ -35,7 +35,7 @@ impl Senders {
     ///
     /// # Errors
     /// Where none has secrets, and for a value that cannot be; both say which variable to mend.
-    pub fn new(variable: impl Fn(&str) -> Option<String>) -> Result<Self, Box<dyn Error>> {
+    pub fn new(variable: impl Fn(&str) -> Option<String>) -> Result<Self, Error> {
         let header = variable("CLOUDEVENTS_HEADER").unwrap_or_else(|| "Acme-Signature".to_owned());
         let cloudevents = CloudEvents::new(&header).map_err(|error| format!("CLOUDEVENTS_HEADER: {error}"))?;
         let senders = Self {
@@ -65,7 +65,7 @@ impl Senders {
     ///
     /// # Errors
     /// Where some are at work after half a minute.
-    pub async fn drain(self) -> Result<(), Box<dyn Error>> {
+    pub async fn drain(self) -> Result<(), Error> {
         drain(self.asixto).await?;
         drain(self.standard).await?;
         drain(self.cloudevents).await?;
@@ -78,7 +78,7 @@ fn layer<P: Provider>(
     provider: P,
     variable: impl Fn(&str) -> Option<String>,
     name: &str,
-) -> Result<Option<WebhookLayer<P>>, Box<dyn Error>> {
+) -> Result<Option<WebhookLayer<P>>, Error> {
     let Some(secrets) = variable(name) else { return Ok(None) };
     let secrets =
         SecretSet::from_issued(secrets.split(',').map(str::trim)).map_err(|error| format!("{name}: {error}"))?;
@@ -108,7 +108,7 @@ fn route<P: Provider>(
     app.route(&path, handler.layer(layer.clone()))
 }
 
-async fn drain<P: Provider>(layer: Option<WebhookLayer<P>>) -> Result<(), Box<dyn Error>> {
+async fn drain<P: Provider>(layer: Option<WebhookLayer<P>>) -> Result<(), Error> {
     let Some(layer) = layer else { return Ok(()) };
     Ok(layer.drain(Duration::from_secs(30)).await?)
 }

@@ -1,0 +1,32 @@
+//! Receives Asixto's webhooks on AWS Lambda: `cargo lambda watch -p example-lambda`.
+
+use std::{env, process::ExitCode};
+
+use asixto_webhook_tower::core::Receiver;
+use example_lambda::function;
+use example_support::{Error, diagnostics, environment, run, secrets, store};
+use lambda_http::lambda_runtime;
+
+/// The receiver that the environment describes.
+async fn receiver() -> Result<Receiver, Error> {
+    let mut receiver = Receiver::builder().secrets(secrets()?).scope("example").diagnostics(diagnostics()?);
+    if let Some(environment) = environment()? {
+        receiver = receiver.environment(environment);
+    }
+    Ok(receiver.dedup(store().await?).build()?)
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    run(serve()).await
+}
+
+async fn serve() -> Result<(), Error> {
+    let function = function(&receiver().await?);
+    if env::var_os("AWS_LAMBDA_RUNTIME_API").is_none() {
+        return Err("expected to run on AWS Lambda, found no AWS_LAMBDA_RUNTIME_API; \
+                    `cargo lambda watch` has one for a try"
+            .into());
+    }
+    lambda_runtime::run(function).await
+}

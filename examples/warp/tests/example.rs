@@ -1,0 +1,4 @@
+//! The example as a user runs it.
+#![cfg(test)]
+
+example_support::suite!("example-warp");
