@@ -2,33 +2,50 @@
 //!
 //! The test is its own receiver: it starts itself again as a server, whose handler asks the test, over a socket,
 //! when to go on.
-#![cfg(all(unix, feature = "memory"))]
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests assert by panicking too")]
+#![cfg(test)]
+#![cfg(unix)]
 
 use std::{
     env,
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     process::{Child, ChildStdout, Command, ExitStatus, Stdio},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
-use asixto_webhook_axum::{Environment, MemoryStore, Receiver, SecretSet, VerifiedEvent, WebhookLayer};
 use asixto_webhook_conformance::{Kit, Response, http1};
-use axum::{Router, routing::post};
+use parity::{Framework, PATIENCE, Server, builder, kit, outcome};
 use tokio::signal::unix::{SignalKind, signal};
 
-const SECRET: &str = "whsec_c2VjcmV0IG9mIHRoZSBzaHV0ZG93biB0ZXN0cw";
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Where the test listens, for the process that is its receiver.
 const TEST: &str = "ASIXTO_WEBHOOK_SHUTDOWN_TEST";
 
+/// A test for each framework, which is its own receiver when it is started as one.
+macro_rules! everywhere {
+    ($($test:ident),+ $(,)?) => {
+        $(mod $test {
+            everywhere!(@one $test, axum, Axum);
+            everywhere!(@one $test, actix, Actix);
+            everywhere!(@one $test, warp, Warp);
+            everywhere!(@one $test, tower, Tower);
+        })+
+    };
+    (@one $test:ident, $name:ident, $framework:ident) => {
+        #[test]
+        fn $name() {
+            match std::env::var(super::TEST) {
+                Ok(test) => super::serve(parity::Framework::$framework, &test),
+                Err(_) => super::$test(concat!(stringify!($test), "::", stringify!($name))),
+            }
+        }
+    };
+}
+
+everywhere!(sigterm_in_mid_handler, sigterm_after_the_sender_left, killed_in_mid_handler);
+
 /// E5: told to stop in mid-handler, the process answers, commits, and ends by itself.
-#[test]
-fn sigterm_in_mid_handler() {
-    if let Ok(test) = env::var(TEST) {
-        return serve(&test);
-    }
-    let mut world = World::start("sigterm_in_mid_handler");
+fn sigterm_in_mid_handler(test: &str) {
+    let mut world = World::start(test);
     let sending = world.send_in_background();
     let handler = world.handler();
     world.signal("TERM");
@@ -39,12 +56,8 @@ fn sigterm_in_mid_handler() {
 }
 
 /// E5: the sender hangs up in mid-handler, then the process is told to stop: it waits for the handler all the same.
-#[test]
-fn sigterm_after_the_sender_left() {
-    if let Ok(test) = env::var(TEST) {
-        return serve(&test);
-    }
-    let mut world = World::start("sigterm_after_the_sender_left");
+fn sigterm_after_the_sender_left(test: &str) {
+    let mut world = World::start(test);
     let request = world.kit.plain().request();
     world.runtime.block_on(async {
         let mut connection = http1::Connection::open(world.address, PATIENCE).await.unwrap();
@@ -66,12 +79,8 @@ fn sigterm_after_the_sender_left() {
 }
 
 /// E5: killed in mid-handler nothing is committed, and the retry is processed by whoever comes next.
-#[test]
-fn killed_in_mid_handler() {
-    if let Ok(test) = env::var(TEST) {
-        return serve(&test);
-    }
-    let mut world = World::start("killed_in_mid_handler");
+fn killed_in_mid_handler(test: &str) {
+    let mut world = World::start(test);
     let request = world.kit.plain().request();
     let address = world.address;
     let first = {
@@ -83,7 +92,7 @@ fn killed_in_mid_handler() {
     assert!(first.join().unwrap().is_err(), "nobody was left to answer");
     assert!(!world.ended().success());
 
-    let next = World::start("killed_in_mid_handler");
+    let next = World::start(test);
     let address = next.address;
     let second = std::thread::spawn(move || runtime().block_on(http1::send(address, &request, PATIENCE)).unwrap());
     finish(next.handler());
@@ -91,13 +100,10 @@ fn killed_in_mid_handler() {
 }
 
 /// The receiver: what a service does, with a handler that waits for the test.
-fn serve(tests: &str) {
+fn serve(framework: Framework, tests: &str) {
     let tests: SocketAddr = tests.parse().unwrap();
     runtime().block_on(async move {
-        let secrets = SecretSet::from_issued([SECRET]).unwrap();
-        let receiver = Receiver::builder().secrets(secrets).dedup(MemoryStore::default()).diagnostics(true);
-        let webhooks = WebhookLayer::new(&receiver.build().unwrap());
-        let hook = move |VerifiedEvent(event): VerifiedEvent| async move {
+        let server = Server::start(framework, builder(), move |event| async move {
             tokio::task::spawn_blocking(move || {
                 let mut test = TcpStream::connect(tests).unwrap();
                 let mut go_on = [0];
@@ -107,13 +113,12 @@ fn serve(tests: &str) {
             })
             .await
             .unwrap();
-        };
-        let app = Router::new().route("/hook", post(hook).layer(webhooks.clone()));
+        })
+        .await;
         let mut terminate = signal(SignalKind::terminate()).unwrap();
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        println!("\nlistening on {}", listener.local_addr().unwrap());
-        axum::serve(listener, app).with_graceful_shutdown(async move { _ = terminate.recv().await }).await.unwrap();
-        webhooks.drain(PATIENCE).await.unwrap();
+        println!("\nlistening on {}", server.address());
+        terminate.recv().await;
+        server.stop().await;
     });
 }
 
@@ -145,8 +150,7 @@ impl World {
                 break address.parse().unwrap();
             }
         };
-        let kit = Kit::new("/hook", SecretSet::from_issued([SECRET]).unwrap(), Environment::Live);
-        Self { process, _output: output, address, tests, held: None, kit, runtime: runtime() }
+                Self { process, _output: output, address, tests, held: None, kit: kit(), runtime: runtime() }
     }
 
     fn send_in_background(&self) -> std::thread::JoinHandle<Response> {
@@ -189,10 +193,6 @@ fn finish(mut handler: TcpStream) {
     let mut effect = String::new();
     handler.read_to_string(&mut effect).expect("an effect");
     assert!(!effect.is_empty());
-}
-
-fn outcome(response: &Response) -> String {
-    format!("{} {}", response.status, response.header("asixto-webhook-outcome").unwrap_or("-"))
 }
 
 fn runtime() -> tokio::runtime::Runtime {

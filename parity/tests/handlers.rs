@@ -1,21 +1,25 @@
-//! What a handler does to a delivery, and a sender to a handler.
+//! What a handler does to a delivery, and a sender to a handler, on every framework.
+#![cfg(test)]
 
 use std::{sync::Arc, time::Duration};
 
 use asixto_webhook_conformance::{Version, http1, http2};
-use axum::http::StatusCode;
+use parity::{BOTH, Effects, Framework, PATIENCE, Server, builder, everywhere, outcome, until};
 use tokio::{sync::Notify, task::JoinSet, time::Instant};
 
-use crate::server::{BOTH, Effects, Server, builder, outcome, until};
-
-const PATIENCE: Duration = Duration::from_secs(20);
+everywhere!(
+    forty_at_once,
+    client_gone_in_mid_handler,
+    fails_once_then_succeeds,
+    slow_handler,
+    longer_than_the_lease,
+);
 
 /// E5: of 40 equal deliveries at once exactly one has an effect, and none is answered before its effect is safe.
-#[tokio::test(flavor = "multi_thread")]
-async fn forty_at_once() {
+async fn forty_at_once(framework: Framework) {
     for version in BOTH {
         let effects = Effects::default();
-        let server = Server::start(builder(), {
+        let server = Server::start(framework, builder(), {
             let effects = effects.clone();
             move |_| {
                 effects.happen();
@@ -45,10 +49,9 @@ async fn forty_at_once() {
 }
 
 /// E5: a sender that hangs up in the middle of the handler stops nothing; its retry is a duplicate.
-#[tokio::test(flavor = "multi_thread")]
-async fn client_gone_in_mid_handler() {
+async fn client_gone_in_mid_handler(framework: Framework) {
     let (begun, go_on, effects) = (Arc::new(Notify::new()), Arc::new(Notify::new()), Effects::default());
-    let server = Server::start(builder(), {
+    let server = Server::start(framework, builder(), {
         let (begun, go_on, effects) = (begun.clone(), go_on.clone(), effects.clone());
         move |_| {
             let (begun, go_on, effects) = (begun.clone(), go_on.clone(), effects.clone());
@@ -71,28 +74,27 @@ async fn client_gone_in_mid_handler() {
     assert_eq!(server.outcome(Version::Http1, &request).await, "503 in_flight");
     go_on.notify_one();
     until("the effect", || effects.count() == 1).await;
-    server.webhooks.drain(PATIENCE).await.unwrap();
+    server.drain().await.unwrap();
     assert_eq!(server.outcome(Version::Http1, &request).await, "200 duplicate");
     assert_eq!(effects.count(), 1);
 }
 
 /// E5: a handler that fails or panics once and then succeeds has exactly one successful effect.
-#[tokio::test(flavor = "multi_thread")]
-async fn fails_once_then_succeeds() {
+async fn fails_once_then_succeeds(framework: Framework) {
     for version in BOTH {
         for panics in [false, true] {
             let (attempts, effects) = (Effects::default(), Effects::default());
-            let server = Server::start(builder(), {
+            let server = Server::start(framework, builder(), {
                 let (attempts, effects) = (attempts.clone(), effects.clone());
                 move |_| {
                     let (attempts, effects) = (attempts.clone(), effects.clone());
                     async move {
                         if attempts.happen() == 1 {
                             assert!(!panics, "a handler that panics");
-                            return StatusCode::BAD_GATEWAY;
+                            return 502;
                         }
                         effects.happen();
-                        StatusCode::OK
+                        200
                     }
                 }
             })
@@ -109,10 +111,13 @@ async fn fails_once_then_succeeds() {
 
 /// H8: a handler that takes longer than the sender waits is answered 503 after 9 s, within the sender's 10; it runs
 /// on and is committed, so the retry is a duplicate.
-#[tokio::test(flavor = "multi_thread")]
-async fn slow_handler() {
+async fn slow_handler(framework: Framework) {
+    tokio::join!(slow_handler_over(framework, Version::Http1), slow_handler_over(framework, Version::Http2));
+}
+
+async fn slow_handler_over(framework: Framework, version: Version) {
     let (go_on, effects) = (Arc::new(Notify::new()), Effects::default());
-    let server = Server::start(builder(), {
+    let server = Server::start(framework, builder(), {
         let (go_on, effects) = (go_on.clone(), effects.clone());
         move |_| {
             let (go_on, effects) = (go_on.clone(), effects.clone());
@@ -123,30 +128,27 @@ async fn slow_handler() {
         }
     })
     .await;
-    for version in BOTH {
-        let request = server.kit.plain().request();
-        let (begun, before) = (Instant::now(), effects.count());
-        let response = server.send(version, &request).await.unwrap();
-        assert_eq!(outcome(&response), "503 handler_slow");
-        assert_eq!(response.header("retry-after"), Some("30"));
-        assert!(begun.elapsed() >= Duration::from_secs(9), "answered while there was still time");
-        assert_eq!(server.outcome(version, &request).await, "503 in_flight");
+    let request = server.kit.plain().request();
+    let begun = Instant::now();
+    let response = server.send(version, &request).await.unwrap();
+    assert_eq!(outcome(&response), "503 handler_slow");
+    assert_eq!(response.header("retry-after"), Some("30"));
+    assert!(begun.elapsed() >= Duration::from_secs(9), "answered while there was still time");
+    assert_eq!(server.outcome(version, &request).await, "503 in_flight");
 
-        go_on.notify_one();
-        until("the effect", || effects.count() == before + 1).await;
-        let deadline = Instant::now() + PATIENCE;
-        while server.outcome(version, &request).await != "200 duplicate" {
-            assert!(Instant::now() < deadline, "the slow handler was never committed");
-        }
-        assert_eq!(effects.count(), before + 1);
+    go_on.notify_one();
+    until("the effect", || effects.count() == 1).await;
+    let deadline = Instant::now() + PATIENCE;
+    while server.outcome(version, &request).await != "200 duplicate" {
+        assert!(Instant::now() < deadline, "the slow handler was never committed");
     }
+    assert_eq!(effects.count(), 1);
 }
 
 /// E5: the lease is renewed while the handler runs, so that a handler longer than the lease runs once.
-#[tokio::test(flavor = "multi_thread")]
-async fn longer_than_the_lease() {
+async fn longer_than_the_lease(framework: Framework) {
     let effects = Effects::default();
-    let server = Server::start(builder().lease(Duration::from_secs(1)).store_timeout(Duration::from_millis(300)), {
+    let server = Server::start(framework, builder().lease(Duration::from_secs(1)).store_timeout(Duration::from_millis(300)), {
         let effects = effects.clone();
         move |_| {
             let effects = effects.clone();
@@ -169,16 +171,4 @@ async fn longer_than_the_lease() {
     assert_eq!(outcome(&running.await.unwrap().unwrap()), "200 processed");
     assert_eq!(server.outcome(Version::Http1, &request).await, "200 duplicate");
     assert_eq!(effects.count(), 1);
-}
-
-/// B7: nothing before the handler waits for ever: the header is there, the rest of the body never comes.
-#[tokio::test(flavor = "multi_thread")]
-async fn body_that_never_ends() {
-    let server = Server::start(builder(), async |_| ()).await;
-    for version in BOTH {
-        let request = server.kit.plain().request().stop_after(30);
-        let begun = Instant::now();
-        assert_eq!(server.outcome(version, &request).await, "408 body_timeout");
-        assert!(begun.elapsed() >= Duration::from_secs(5), "refused while there was still time");
-    }
 }
