@@ -17,7 +17,7 @@ use std::{
 };
 
 use asixto_webhook_conformance::{
-    Kit, PROBES, Program, Request, Response, Target, Version, fixtures::EVENT_TYPES, run, send,
+    Check, Kit, Program, Request, Response, Target, Version, fixtures::EVENT_TYPES, send,
 };
 use asixto_webhook_core::{Environment, SecretSet};
 use tokio::runtime::Runtime;
@@ -65,15 +65,15 @@ impl Example {
     pub fn corpus(&self) {
         let (example, runtime) = (self.start("corpus", &DIAGNOSTICS), Runtime::new().unwrap());
         for version in [Version::Http1, Version::Http2] {
-            let mut failures = Vec::new();
-            let target = Target::new(example.address(), version).observed_at("/events");
-            for probe in PROBES {
-                let finding = runtime.block_on(run(&target, &kit(), probe)).unwrap();
-                if !finding.passed() {
-                    failures.push(format!("{}: expected {}, got {}", probe.id, finding.expected, finding.got));
-                }
-            }
+            let (target, kit) = (Target::new(example.address(), version).observed_at("/events"), kit());
+            let report = runtime.block_on(Check::new(&target, &kit).run(|_, _| {}));
+            assert_eq!(report.environment, None, "{version}");
+            let failures = report.findings.iter().filter(|finding| !finding.passed());
+            let failures: Vec<_> = failures
+                .map(|finding| format!("{}: expected {}, got {}", finding.probe.id, finding.expected, finding.got))
+                .collect();
             assert!(failures.is_empty(), "{version}:\n{}", failures.join("\n"));
+            assert!(report.findings.len() >= 80);
         }
         assert!(cfg!(not(unix)) || example.stop().unwrap().success());
     }

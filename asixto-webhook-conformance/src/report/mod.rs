@@ -1,4 +1,9 @@
-//! What a whole run found.
+//! What a whole run found, and how it is shown.
+
+mod html;
+mod json;
+mod junit;
+mod table;
 
 use std::collections::BTreeMap;
 
@@ -8,8 +13,10 @@ use crate::{Finding, Kit, Latency, Target, Verdict, Version, probe::Point};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Report {
-    /// The receiver, as a URL.
-    pub url: String,
+    /// Scheme, host and port of the receiver.
+    pub origin: String,
+    /// Its path, with the query.
+    pub path: String,
     /// The version of HTTP.
     pub version: Version,
     /// The short name of the sender.
@@ -31,7 +38,8 @@ pub struct Report {
 impl Report {
     pub(crate) fn new(target: &Target, kit: &Kit) -> Self {
         Self {
-            url: format!("{}://{}{}", target.peer.scheme(), target.peer.authority(), kit.path()),
+            origin: format!("{}://{}", target.peer.scheme(), target.peer.authority()),
+            path: kit.path().to_owned(),
             version: target.version,
             provider: kit.provider(),
             ours: false,
@@ -68,6 +76,30 @@ impl Report {
         points
     }
 
+    /// What the verdicts rest on.
+    #[must_use]
+    pub fn evidence(&self) -> &'static str {
+        match (self.ours, self.observed) {
+            (true, true) => "the diagnostics header, and what the handler ran for",
+            (true, false) => "the diagnostics header",
+            (false, true) => "statuses, and what the handler ran for",
+            (false, false) => "statuses alone",
+        }
+    }
+
+    /// How many there are of each verdict, such as `93 pass, 1 fail`.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        tally(self.findings.iter().map(|finding| finding.verdict))
+    }
+
+    /// What is worth a word about the receiver's clock.
+    pub(crate) fn clock(&self) -> Option<String> {
+        let skew = self.skew.filter(|skew| skew.abs() > SKEW)?;
+        let way = if skew > 0 { "ahead" } else { "behind" };
+        Some(format!("its clock is {} s {way}, by its `Date`: keep it right by NTP", skew.abs()))
+    }
+
     /// The exit code of a program that ran it: 0 where the receiver passes, 1 where it fails, 3 where it could not be
     /// judged; and if that is `strict`, 4 where something could not be told.
     #[must_use]
@@ -79,4 +111,13 @@ impl Report {
             _ => 0,
         }
     }
+}
+
+/// How many there are of each verdict, the worst first.
+fn tally(verdicts: impl Iterator<Item = Verdict> + Clone) -> String {
+    let count = |of: Verdict| verdicts.clone().filter(|verdict| *verdict == of).count();
+    let counted = Verdict::ALL.into_iter().rev().map(|verdict| (count(verdict), verdict));
+    let some: Vec<_> =
+        counted.filter(|(count, _)| *count > 0).map(|(count, verdict)| format!("{count} {verdict}")).collect();
+    if some.is_empty() { "nothing was judged".to_owned() } else { some.join(", ") }
 }
