@@ -16,7 +16,7 @@ use asixto_webhook_core::{
 };
 use tokio::{
     sync::oneshot::{self, error::TryRecvError},
-    task::{JoinHandle, yield_now},
+    task::{JoinHandle, spawn_local, yield_now},
     time::{Instant, sleep, sleep_until, timeout, timeout_at},
 };
 use tokio_util::task::TaskTracker;
@@ -111,23 +111,45 @@ impl<P: Provider> Driver<P> {
         F: Future<Output = R> + Send + 'static,
         R: Send + 'static,
     {
-        let received = Received::whole(self, &request, body.clone());
-        let mut delivery = Delivery::new(request.method(), &request, body);
-        if let Some(scope) = request.scope() {
-            delivery = delivery.scope(scope);
-        }
-        let authentic = caught(self.receiver.authenticate(delivery)).await;
-        received.end();
-        let authentic = match authentic.unwrap_or_else(|| Err(self.receiver.interrupted(INTERRUPTED))) {
+        let authentic = match self.authenticate(&request, body).await {
             Ok(authentic) => authentic,
             Err(answer) => return Reply { answer, response: None },
         };
-
-        let (reply, answer) = oneshot::channel();
         // Called inside its task, so that a handler which panics before its first await is caught as well.
         let start = |event, span| tokio::spawn(async move { handler(request, event).await }.instrument(span));
-        let work = self.clone().supervise(arrived, authentic, start, status, reply);
-        tokio::spawn(self.work.track_future(work.in_current_span()));
+        let (work, answer) = self.work(arrived, authentic, start, status);
+        tokio::spawn(work);
+        self.outcome(arrived, answer).await
+    }
+
+    /// [`run`](Self::run) for a framework whose handlers stay on their thread: nothing has to be `Send`.
+    ///
+    /// The tasks belong to the thread's `LocalSet` or `LocalRuntime`, and end with it whether they are done or not:
+    /// [`drain`](Self::drain) before it goes.
+    ///
+    /// # Panics
+    /// Outside of both.
+    pub async fn run_local<Q, H, F, R>(
+        &self,
+        arrived: Instant,
+        request: Q,
+        body: Bytes,
+        handler: H,
+        status: fn(&R) -> u16,
+    ) -> Reply<R>
+    where
+        Q: Request + 'static,
+        H: FnOnce(Q, Event<P>) -> F + 'static,
+        F: Future<Output = R> + 'static,
+        R: 'static,
+    {
+        let authentic = match self.authenticate(&request, body).await {
+            Ok(authentic) => authentic,
+            Err(answer) => return Reply { answer, response: None },
+        };
+        let start = |event, span| spawn_local(async move { handler(request, event).await }.instrument(span));
+        let (work, answer) = self.work(arrived, authentic, start, status);
+        spawn_local(work);
         self.outcome(arrived, answer).await
     }
 
@@ -139,6 +161,34 @@ impl<P: Provider> Driver<P> {
     pub async fn drain(&self, limit: Duration) -> Result<(), Undrained> {
         self.work.close();
         timeout(limit, self.work.wait()).await.map_err(|_| Undrained { remaining: self.work.len(), limit })
+    }
+
+    /// Lets nothing but a signature that holds through.
+    async fn authenticate(&self, request: &impl Request, body: Bytes) -> Result<Authentic<P>, Answer> {
+        let received = Received::whole(self, request, body.clone());
+        let mut delivery = Delivery::new(request.method(), request, body);
+        if let Some(scope) = request.scope() {
+            delivery = delivery.scope(scope);
+        }
+        let authentic = caught(self.receiver.authenticate(delivery)).await;
+        received.end();
+        authentic.unwrap_or_else(|| Err(self.receiver.interrupted(INTERRUPTED)))
+    }
+
+    /// The task of an authentic event, and where its answer comes from.
+    fn work<S, R>(
+        &self,
+        arrived: Instant,
+        authentic: Authentic<P>,
+        start: S,
+        status: fn(&R) -> u16,
+    ) -> (impl Future<Output = ()> + use<P, S, R>, oneshot::Receiver<Reply<R>>)
+    where
+        S: FnOnce(Event<P>, Span) -> JoinHandle<R>,
+    {
+        let (reply, answer) = oneshot::channel();
+        let work = self.clone().supervise(arrived, authentic, start, status, reply);
+        (self.work.track_future(work.in_current_span()), answer)
     }
 
     /// Waits for the answer where the sender waits, since the task may have lost its thread to a seam that blocks.
@@ -168,6 +218,8 @@ impl<P: Provider> Driver<P> {
         let (event, ticket) = match self.receiver.place(authentic).await {
             Placed::Process(event, ticket) => (event, ticket),
             Placed::Answer(answer, left) => {
+                // An adapter may take back what its handler would have had.
+                drop(start);
                 send(reply, answer.clone(), None);
                 if let Some(ticket) = left
                     && !self.receiver.settle_rest(&answer, &ticket).await

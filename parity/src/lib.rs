@@ -11,9 +11,7 @@ mod server;
 
 pub use frameworks::Framework;
 pub use seams::{Captured, Effects, Scripted, Works, until};
-pub use server::{
-    Answered, BOTH, PATIENCE, SECOND, SECRET, Server, Service, builder, kit, outcome, secrets,
-};
+pub use server::{Answered, BOTH, PATIENCE, SECOND, SECRET, Server, Service, builder, kit, outcome, secrets};
 
 /// Runs each of these tests, functions of a [`Framework`], on every framework.
 #[macro_export]

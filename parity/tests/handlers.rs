@@ -7,13 +7,7 @@ use asixto_webhook_conformance::{Version, http1, http2};
 use parity::{BOTH, Effects, Framework, PATIENCE, Server, builder, everywhere, outcome, until};
 use tokio::{sync::Notify, task::JoinSet, time::Instant};
 
-everywhere!(
-    forty_at_once,
-    client_gone_in_mid_handler,
-    fails_once_then_succeeds,
-    slow_handler,
-    longer_than_the_lease,
-);
+everywhere!(forty_at_once, client_gone_in_mid_handler, fails_once_then_succeeds, slow_handler, longer_than_the_lease,);
 
 /// E5: of 40 equal deliveries at once exactly one has an effect, and none is answered before its effect is safe.
 async fn forty_at_once(framework: Framework) {
@@ -148,18 +142,19 @@ async fn slow_handler_over(framework: Framework, version: Version) {
 /// E5: the lease is renewed while the handler runs, so that a handler longer than the lease runs once.
 async fn longer_than_the_lease(framework: Framework) {
     let effects = Effects::default();
-    let server = Server::start(framework, builder().lease(Duration::from_secs(1)).store_timeout(Duration::from_millis(300)), {
-        let effects = effects.clone();
-        move |_| {
+    let server =
+        Server::start(framework, builder().lease(Duration::from_secs(1)).store_timeout(Duration::from_millis(300)), {
             let effects = effects.clone();
-            async move {
-                effects.happen();
-                // The subject of this test: it takes three leases.
-                tokio::time::sleep(Duration::from_secs(3)).await;
+            move |_| {
+                let effects = effects.clone();
+                async move {
+                    effects.happen();
+                    // The subject of this test: it takes three leases.
+                    tokio::time::sleep(Duration::from_secs(3)).await;
+                }
             }
-        }
-    })
-    .await;
+        })
+        .await;
     let request = server.kit.plain().request();
     let (address, first) = (server.address(), request.clone());
     let running = tokio::spawn(async move { http1::send(address, &first, PATIENCE).await });

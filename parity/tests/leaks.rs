@@ -14,11 +14,12 @@ async fn no_secret_no_mac_no_body(framework: Framework) {
     let good = Server::start(framework, builder(), async |_| ()).await;
     let failing = Server::start(framework, builder(), async |_| 502).await;
     let panicking =
-        Server::start(framework, builder(), async |_| assert!(std::env::args().len() > 1000, "a handler that panics")).await;
+        Server::start(framework, builder(), async |_| assert!(std::env::args().len() > 1000, "a handler that panics"))
+            .await;
     let mut macs = Vec::new();
     for version in BOTH {
         for probe in PROBES.iter().filter(|probe| probe.id != "reject/slow-body") {
-            run(&good.target(version), &good.kit, probe).await.unwrap();
+            _ = run(&good.target(version), &good.kit, probe).await;
         }
         for server in [&good, &failing, &panicking] {
             let delivery = server

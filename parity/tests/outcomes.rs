@@ -10,15 +10,7 @@ use asixto_webhook_core::{
 };
 use parity::{BOTH, Effects, Framework, Scripted, Server, Service, Works, builder, everywhere, outcome, secrets};
 
-everywhere!(
-    statuses_of_handlers,
-    settings,
-    troubled_seams,
-    inboxes,
-    failed_commit,
-    announced_terabytes,
-    no_oracle,
-);
+everywhere!(statuses_of_handlers, settings, troubled_seams, inboxes, failed_commit, announced_terabytes, no_oracle,);
 
 /// H7, E5
 async fn statuses_of_handlers(framework: Framework) {
@@ -108,9 +100,8 @@ async fn failed_commit(framework: Framework) {
     for version in BOTH {
         let commits = Effects::default();
         let counted = commits.clone();
-        let store = Scripted(move |step| {
-            if step == "commit" && counted.happen() < 3 { Works::NotAtAll } else { Works::Well }
-        });
+        let store =
+            Scripted(move |step| if step == "commit" && counted.happen() < 3 { Works::NotAtAll } else { Works::Well });
         let builder = Receiver::builder().secrets(secrets()).dedup(store);
         let server = Server::start(framework, builder, async |_| ()).await;
         assert_eq!(server.outcome(version, &server.kit.plain().request()).await, "200 processed");

@@ -150,7 +150,7 @@ impl World {
                 break address.parse().unwrap();
             }
         };
-                Self { process, _output: output, address, tests, held: None, kit: kit(), runtime: runtime() }
+        Self { process, _output: output, address, tests, held: None, kit: kit(), runtime: runtime() }
     }
 
     fn send_in_background(&self) -> std::thread::JoinHandle<Response> {

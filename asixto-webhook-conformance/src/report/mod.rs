@@ -7,7 +7,7 @@ mod table;
 
 use std::collections::BTreeMap;
 
-use crate::{Finding, Kit, Latency, Target, Verdict, Version, probe::Point};
+use crate::{Finding, Kit, Latency, Target, Verdict, Version, check::SKEW, probe::Point};
 
 /// What a whole run found.
 #[derive(Debug, Clone)]

@@ -2,14 +2,14 @@
 
 use std::{process::ExitCode, time::Duration};
 
-use asixto_webhook_axum::{Data, Integer, Number, Receiver, VerifiedEvent, WebhookLayer};
+use asixto_webhook_axum::{Data, Integer, Number, VerifiedEvent, WebhookLayer};
 use axum::{
     Json, Router,
     extract::State,
     routing::{get, post},
 };
 use axum_server::Handle;
-use example_support::{Entry, Error, Handled, diagnostics, environment, listen, run, secrets, stop_signal, store};
+use example_support::{Entry, Error, Handled, listen, receiver, run, stop_signal};
 use hyper_util::rt::TokioTimer;
 use tracing::{info, warn};
 
@@ -39,15 +39,6 @@ async fn hook(State(handled): State<Handled>, VerifiedEvent(event): VerifiedEven
 /// What the handler ran for.
 async fn events(State(handled): State<Handled>) -> Json<Vec<Entry>> {
     Json(handled.entries())
-}
-
-/// The receiver that the environment describes.
-async fn receiver() -> Result<Receiver, Error> {
-    let mut receiver = Receiver::builder().secrets(secrets()?).scope("example").diagnostics(diagnostics()?);
-    if let Some(environment) = environment()? {
-        receiver = receiver.environment(environment);
-    }
-    Ok(receiver.dedup(store().await?).build()?)
 }
 
 #[tokio::main]

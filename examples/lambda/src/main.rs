@@ -2,19 +2,9 @@
 
 use std::{env, process::ExitCode};
 
-use asixto_webhook_tower::core::Receiver;
 use example_lambda::function;
-use example_support::{Error, diagnostics, environment, run, secrets, store};
+use example_support::{Error, receiver, run};
 use lambda_http::lambda_runtime;
-
-/// The receiver that the environment describes.
-async fn receiver() -> Result<Receiver, Error> {
-    let mut receiver = Receiver::builder().secrets(secrets()?).scope("example").diagnostics(diagnostics()?);
-    if let Some(environment) = environment()? {
-        receiver = receiver.environment(environment);
-    }
-    Ok(receiver.dedup(store().await?).build()?)
-}
 
 #[tokio::main]
 async fn main() -> ExitCode {

@@ -6,16 +6,25 @@ use std::{
     sync::Arc,
 };
 
-use asixto_webhook_core::{DedupStore, Environment, SecretSet};
+use asixto_webhook_core::{DedupStore, Environment, Receiver, SecretSet};
 use asixto_webhook_store::MemoryStore;
 
 use crate::Error;
 
-/// `ASIXTO_WEBHOOK_SECRETS`: one secret, or several with commas between them.
+/// The receiver that the variables describe.
 ///
 /// # Errors
-/// Where it is not set, or holds what is no secret.
-pub fn secrets() -> Result<SecretSet, Error> {
+/// Where one of them is missing, or is not what it has to be.
+pub async fn receiver() -> Result<Receiver, Error> {
+    let mut receiver = Receiver::builder().secrets(secrets()?).scope("example").diagnostics(diagnostics()?);
+    if let Some(environment) = environment()? {
+        receiver = receiver.environment(environment);
+    }
+    Ok(receiver.dedup(store().await?).build()?)
+}
+
+/// `ASIXTO_WEBHOOK_SECRETS`: one secret, or several with commas between them.
+fn secrets() -> Result<SecretSet, Error> {
     const NAME: &str = "ASIXTO_WEBHOOK_SECRETS";
     let issued = variable(NAME)?
         .ok_or_else(|| format!("{NAME} is not set; make one with: export {NAME}=whsec_$(openssl rand -hex 32)"))?;
@@ -24,10 +33,7 @@ pub fn secrets() -> Result<SecretSet, Error> {
 }
 
 /// `ASIXTO_WEBHOOK_DIAGNOSTICS`: whether responses tell the outcome; no, by default.
-///
-/// # Errors
-/// Where it is neither `1` nor `0`.
-pub fn diagnostics() -> Result<bool, Error> {
+fn diagnostics() -> Result<bool, Error> {
     match variable("ASIXTO_WEBHOOK_DIAGNOSTICS")?.as_deref() {
         Some("1") => Ok(true),
         Some("0" | "") | None => Ok(false),
@@ -36,10 +42,7 @@ pub fn diagnostics() -> Result<bool, Error> {
 }
 
 /// `ASIXTO_WEBHOOK_ENVIRONMENT`: the only one whose events are received; both, by default.
-///
-/// # Errors
-/// Where it is no environment.
-pub fn environment() -> Result<Option<Environment>, Error> {
+fn environment() -> Result<Option<Environment>, Error> {
     const NAME: &str = "ASIXTO_WEBHOOK_ENVIRONMENT";
     let Some(environment) = variable(NAME)? else { return Ok(None) };
     Ok(Some(environment.parse().map_err(|error| format!("{NAME}: {error}"))?))

@@ -13,7 +13,7 @@ pub mod suite;
 #[cfg(feature = "serve")]
 pub use crate::serve::serve;
 pub use crate::{
-    config::{diagnostics, environment, listen, secrets, store},
+    config::{listen, receiver, store},
     handled::{Entry, Handled},
     run::{run, stop_signal},
 };

@@ -26,7 +26,7 @@ use tokio::runtime::Runtime;
 #[macro_export]
 macro_rules! suite {
     ($package:literal) => {
-        $crate::suite!($package: corpus, events, environment, wrong_configuration, half_a_head);
+        $crate::suite!($package: corpus, events, environment, wrong_configuration, half_a_head, silence);
         // Where a program can be asked to stop.
         #[cfg(unix)]
         $crate::suite!($package: stop_in_mid_delivery);
@@ -158,18 +158,12 @@ impl Example {
     /// What the server does before a request is a request: a half-sent head is not waited for.
     pub fn half_a_head(&self) {
         let example = self.start("half-a-head", &[]);
-        let halves = ["", "POST /webhooks/asixto HTTP/1.1\r\nhost: x\r\nasixto-signa", "PRI * HTTP/2.0\r\n"];
-        let streams = halves.map(|half| {
-            let mut stream = TcpStream::connect(example.address()).unwrap();
-            stream.write_all(half.as_bytes()).unwrap();
-            stream.set_read_timeout(Some(PATIENCE)).unwrap();
-            stream
-        });
-        for mut stream in streams {
-            let mut rest = Vec::new();
-            stream.read_to_end(&mut rest).unwrap();
-            assert!(!rest.starts_with(b"HTTP/1.1 2"));
-        }
+        hung_up_on(&example, &["POST /webhooks/asixto HTTP/1.1\r\nhost: x\r\nasixto-signa", "PRI * HTTP/2.0\r\n"]);
+    }
+
+    /// Nor is one that does not begin.
+    pub fn silence(&self) {
+        hung_up_on(&self.start("silence", &[]), &[""]);
     }
 
     /// E5: told to stop while a body is on its way, it takes the rest and answers.
@@ -213,6 +207,24 @@ impl Example {
             let log = fs::read_to_string(&log).unwrap_or_default();
             unreachable!("{error}\n{log}")
         })
+    }
+}
+
+/// Sends what is no whole head, each over a connection of its own, and waits for the server to end it.
+fn hung_up_on(example: &Program, halves: &[&str]) {
+    let streams: Vec<_> = halves
+        .iter()
+        .map(|half| {
+            let mut stream = TcpStream::connect(example.address()).unwrap();
+            stream.write_all(half.as_bytes()).unwrap();
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            stream
+        })
+        .collect();
+    for mut stream in streams {
+        let mut rest = Vec::new();
+        stream.read_to_end(&mut rest).unwrap();
+        assert!(!rest.starts_with(b"HTTP/1.1 2"));
     }
 }
 

@@ -4,10 +4,10 @@ use std::{convert::Infallible, process::ExitCode, time::Duration};
 
 use asixto_webhook_tower::{
     WebhookLayer,
-    core::{Data, Event, Integer, Number, Receiver},
+    core::{Data, Event},
 };
 use bytes::Bytes;
-use example_support::{Error, Handled, diagnostics, environment, listen, run, secrets, stop_signal, store};
+use example_support::{Error, Handled, listen, receiver, run, stop_signal};
 use http::{HeaderValue, Method, Request, Response, StatusCode, header::CONTENT_TYPE};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -20,35 +20,14 @@ async fn hook(handled: Handled, request: Request<Full<Bytes>>) -> Result<Reply, 
     // The layer has put it there; without the layer, whatever comes is a failure.
     let Some(event) = request.extensions().get::<Event>() else { return Ok(empty(StatusCode::INTERNAL_SERVER_ERROR)) };
     match event.data() {
-        Ok(Data::JobSucceeded(job)) => {
-            info!(job.job_id, credits = job.credits_charged.as_ref().map(Integer::as_str), "done");
-        }
-        Ok(Data::JobFailed(job)) => warn!(job.job_id, job.error_code, "failed"),
-        Ok(Data::JobExpired(job)) => info!(job.job_id, "expired: ask for it again"),
-        Ok(Data::CreditsThresholdReached(credits)) => {
-            warn!(percent = credits.usage_percent.as_ref().map(Number::as_str), "credits are running out");
-        }
-        Ok(Data::CreditsExhausted(_)) => warn!("no credits are left: top up"),
-        Ok(Data::CreditsSpendingCapReached(_)) => warn!("the spending cap is reached: raise it"),
-        Ok(Data::CertificationFinished(run)) => info!(run.server, status = run.status.as_str(), "certified"),
-        Ok(Data::WebhookEndpointDisabled(endpoint)) => warn!(endpoint.url, "an endpoint was switched off"),
-        Ok(Data::ToolDisabled(tool)) => warn!(tool.server, ?tool.tools, "tools withdrawn"),
-        Ok(Data::ConversationHandoffRequested(handoff)) => info!(handoff.job_id, "a person is asked for"),
-        Ok(_) => info!(kind = event.event_type(), "an event of a type unknown to this version"),
+        Ok(Data::JobSucceeded(job)) => info!(job.job_id, job.operation, "done"),
+        // All ten types: examples/axum.
+        Ok(_) => info!(kind = event.event_type(), "nothing to do"),
         // Trying again would not help: note it, and acknowledge.
         Err(error) => warn!(id = event.id(), "{error}"),
     }
     handled.record(event);
     Ok(empty(StatusCode::OK))
-}
-
-/// The receiver that the environment describes.
-async fn receiver() -> Result<Receiver, Error> {
-    let mut receiver = Receiver::builder().secrets(secrets()?).scope("example").diagnostics(diagnostics()?);
-    if let Some(environment) = environment()? {
-        receiver = receiver.environment(environment);
-    }
-    Ok(receiver.dedup(store().await?).build()?)
 }
 
 #[tokio::main]
