@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{completions, doctor, man, secret, send, sign, verify};
+use crate::commands::{check, completions, doctor, man, secret, send, sign, verify};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -10,7 +10,7 @@ Exit codes:
   1  not: a delivery was not acknowledged, the signature does not hold, the output was closed early
   2  not even tried: the arguments, a secret, a file";
 
-/// Send, sign and verify webhooks, and find out why a signature does not match
+/// Send, sign and verify webhooks, find out why a signature does not match, and check receivers
 #[derive(Parser)]
 #[command(name = "asixto-webhook", version, disable_help_subcommand = true, after_help = EXIT_CODES, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -28,6 +28,8 @@ pub(crate) enum Command {
     Verify(verify::Args),
     #[command(after_help = format!("{}\n\n{EXIT_CODES}", doctor::HOW))]
     Doctor(Box<doctor::Args>),
+    #[command(after_help = check::HOW)]
+    Check(Box<check::Args>),
     Secret(secret::Args),
     Completions(completions::Args),
     Man(man::Args),

@@ -16,6 +16,8 @@ pub(crate) enum Exit {
     Success,
     /// Not acknowledged, not verified.
     Refused,
+    /// A receiver was checked: the code says what was found.
+    Judged(u8),
 }
 
 /// Why a command could not be run.

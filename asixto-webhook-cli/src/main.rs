@@ -1,7 +1,7 @@
-//! `asixto-webhook`: a sender, a signer, a verifier and a doctor for the command line.
+//! `asixto-webhook`: a sender, a signer, a verifier, a doctor and a checker for the command line.
 //!
 //! ```text
-//!  arguments ──► commands/* ──► Exit (0, 1) or Failure (2)
+//!  arguments ──► commands/* ──► Exit (0, 1; check: 3, 4) or Failure (2)
 //!                   │  ▲
 //!                   │  └── input: body, header lines, secrets with their labels
 //!                   ▼
@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Command::Sign(arguments) => commands::sign::run(arguments, &mut console),
         Command::Verify(arguments) => commands::verify::run(arguments, &mut console),
         Command::Doctor(arguments) => commands::doctor::run(arguments, &mut console),
+        Command::Check(arguments) => commands::check::run(arguments, &mut console),
         Command::Secret(arguments) => commands::secret::run(arguments, &mut console),
         Command::Completions(arguments) => commands::completions::run(arguments, &mut console),
         Command::Man(arguments) => commands::man::run(arguments, &mut console),
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
     match ended {
         Ok(Exit::Success) => ExitCode::SUCCESS,
         Ok(Exit::Refused) => ExitCode::from(1),
+        Ok(Exit::Judged(code)) => ExitCode::from(code),
         // Whoever read the output has seen enough: `asixto-webhook … | head`.
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(1),
         Err(failure) => {

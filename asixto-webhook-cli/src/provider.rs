@@ -2,9 +2,12 @@
 
 use std::str::FromStr;
 
-use asixto_webhook_conformance::fixtures::{self, Fixture, MessageId, Sender};
+use asixto_webhook_conformance::{
+    Kit,
+    fixtures::{self, Fixture, MessageId, Sender},
+};
 use asixto_webhook_core::{
-    Asixto, HeaderLines, Secret, SecretError, SecretSet, UnixTime, Verified, Verifier, VerifyError,
+    Asixto, Environment, HeaderLines, Secret, SecretError, SecretSet, UnixTime, Verified, Verifier, VerifyError,
     provider::{Agent, CloudEvents, Defaults, Message, Provider, StandardWebhooks},
 };
 use base64ct::{Base64, Base64UrlUnpadded, Encoding};
@@ -95,6 +98,9 @@ pub(crate) trait Keys {
 
     /// The figures of its contract.
     fn figures(&self) -> Defaults;
+
+    /// What a receiver at this path is checked with.
+    fn kit(&self, path: &str, environment: Environment) -> Kit;
 }
 
 struct Of<P: Provider> {
@@ -145,6 +151,10 @@ impl<P: Sender> Keys for Of<P> {
 
     fn figures(&self) -> Defaults {
         P::DEFAULTS
+    }
+
+    fn kit(&self, path: &str, environment: Environment) -> Kit {
+        Kit::of(self.provider.clone(), path, self.secrets.clone(), environment)
     }
 }
 

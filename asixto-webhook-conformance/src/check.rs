@@ -143,7 +143,10 @@ fn unfit(control: &Result<Response, ExchangeError>, skew: Option<i64>) -> Option
         Ok(_) => "its log may say why",
         Err(_) => "is it running, and reachable from here?",
     };
-    Some(format!("expected a valid delivery to be answered 2xx, found {}: {hint}", told(control)))
+    Some(match control {
+        Ok(_) => format!("expected a valid delivery to be answered 2xx, found {}: {hint}", told(control)),
+        Err(error) => format!("a valid delivery got no answer: {error}: {hint}"),
+    })
 }
 
 /// How far the receiver's clock is ahead of this one, in seconds, by its `Date`.

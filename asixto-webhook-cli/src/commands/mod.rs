@@ -1,5 +1,6 @@
 //! A module per command: its arguments, and `run`.
 
+pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod man;

@@ -11,7 +11,7 @@ fn help(command: &[&str]) -> String {
 #[test]
 fn of_each_command() {
     assert_snapshot!(help(&[]), @r"
-    Send, sign and verify webhooks, and find out why a signature does not match
+    Send, sign and verify webhooks, find out why a signature does not match, and check receivers
 
     Usage: asixto-webhook <COMMAND>
 
@@ -20,6 +20,7 @@ fn of_each_command() {
       sign         Print the headers that a sender would put on a body
       verify       Say whether a delivery's signature holds, and which secret made it
       doctor       Find out why a delivery's signature does not match, and what to do about it
+      check        Check a receiver against the contract, point by point, whoever wrote it
       secret       Make a secret
       completions  Print the completions for a shell
       man          Print a page of the manual, in roff
@@ -207,6 +208,59 @@ fn of_each_command() {
       1  not: a delivery was not acknowledged, the signature does not hold, the output was closed early
       2  not even tried: the arguments, a secret, a file
     ");
+    assert_snapshot!(help(&["check"]), @r"
+    Check a receiver against the contract, point by point, whoever wrote it
+
+    Usage: asixto-webhook check [OPTIONS] <URL>
+
+    Arguments:
+      <URL>  Where the receiver listens, such as http://127.0.0.1:3000/webhooks/asixto
+
+    Options:
+          --environment <ENVIRONMENT>  Whether its events are of `live` or `test` (asixto) [default:
+                                       test]
+          --observe <URL>              URL that tells which events the handler ran for: a JSON list of
+                                       objects with `id`, and `times` where that is not once
+          --observe-cmd <COMMAND>      Command of the shell that prints the same
+          --only <PART>                Run a part only: a point (K1 to K10), a group (accept, reject,
+                                       state, operation) or one probe, such as reject/forged. May be
+                                       repeated
+          --http2                      Speak HTTP/2, without TLS by prior knowledge
+          --ca <FILE>                  PEM file with the authorities to trust for https, instead of the
+                                       system's
+          --strict                     Be content with nothing that could not be told
+          --format <FORMAT>            How the report is written: lines for a terminal, JSON, the XML
+                                       that servers for tests read, or one page [default: table]
+                                       [possible values: table, json, junit, html]
+          --json                       Print JSON, as --format json does: an object with `url`,
+                                       `verdict`, `environment` (why nothing could be judged),
+                                       `latency`, and `probes`, a list of `id`, `clause`, `point`,
+                                       `verdict`, `expected`, `got`, `fix` and `curl`
+          --out <FILE>                 File that the report is written to, instead of the output
+      -h, --help                       Print help
+
+    Provider and secrets:
+          --provider <PROVIDER>  Whose webhooks: `asixto`, `standard`, `cloudevents:<header>` or `agent`
+                                 [default: asixto]
+          --secret-env <NAME>    Environment variable with one secret, or several separated by commas
+                                 [default: ASIXTO_WEBHOOK_SECRETS, where no secret is given in another
+                                 way]
+          --secret-file <FILE>   File with one secret; a newline at its end is left out. May be repeated
+          --secret-stdin         Read one secret from standard input; a newline at its end is left out
+          --secret <TEXT>        The secret itself, which other users of the machine can see: for
+                                 trials. May be repeated
+
+    Every delivery that the receiver accepts is work for its handler: check one that may do it. Its
+    secrets are needed, since deliveries are signed with them. Points, groups and probes are named in
+    the report; what the sender's contract leaves open is advice, and no failure.
+
+    Exit codes of a check:
+      0  the receiver passes
+      1  it fails
+      2  the arguments, a secret, a file
+      3  it could not be judged: it does not answer, or takes no valid delivery
+      4  with --strict: something could not be told from outside
+    ");
     assert_snapshot!(help(&["secret"]), @r"
     Make a secret
 
@@ -256,7 +310,9 @@ fn of_each_command() {
 
 #[test]
 fn short_and_long_are_one() {
-    for command in [&[][..], &["send"], &["sign"], &["verify"], &["doctor"], &["secret"], &["secret", "new"]] {
+    for command in
+        [&[][..], &["send"], &["sign"], &["verify"], &["doctor"], &["check"], &["secret"], &["secret", "new"]]
+    {
         assert_eq!(program(&[command, &["-h"]].concat()).run().out(0), help(command));
     }
 }
@@ -270,7 +326,7 @@ fn version() {
 fn completions_know_every_command() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = program(&["completions", shell]).run().out(0);
-        for word in ["send", "sign", "verify", "doctor", "secret", "completions", "man", "duplicate"] {
+        for word in ["send", "sign", "verify", "doctor", "check", "secret", "completions", "man", "duplicate"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
         let knows_values = ["bash", "fish", "zsh"].contains(&shell);
@@ -291,6 +347,6 @@ fn the_manual_has_a_page_for_every_command() {
         assert!(page.contains(&format!(".TH {title} 1  {version}")), "{page}");
         assert!(page.contains(word), "{page}");
     }
-    assert_snapshot!(program(&["man", "sent"]).run().told(), @"error: expected a command with a page, one of send, sign, verify, doctor, secret, completions, man; found `sent`");
+    assert_snapshot!(program(&["man", "sent"]).run().told(), @"error: expected a command with a page, one of send, sign, verify, doctor, check, secret, completions, man; found `sent`");
     assert_snapshot!(program(&["man", "secret", "old"]).run().told(), @"error: expected a command with a page, one of new; found `old`");
 }

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod arrival;
+mod check;
 mod doctor;
 mod example;
 mod harness;

@@ -9,7 +9,7 @@ fn examples() {
     let readme = include_str!("../../README.md");
     let blocks: Vec<_> = readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     let (installs, examples): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|block| block.starts_with("cargo "));
-    assert_eq!((installs.len(), examples.len()), (1, 6));
+    assert_eq!((installs.len(), examples.len()), (1, 7));
 
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme");
     fs::create_dir_all(&folder).unwrap();

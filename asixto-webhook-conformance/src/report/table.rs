@@ -20,11 +20,13 @@ impl Report {
         if let Some(reason) = &self.environment {
             writeln!(to, "{} {reason}", palette.paint(Verdict::Environment))?;
         } else {
-            for (point, findings) in self.by_point() {
+            let points = self.by_point();
+            let width = points.keys().map(|point| point.title().chars().count()).max().unwrap_or(0);
+            for (point, findings) in points {
                 let verdicts = findings.iter().map(|finding| finding.verdict);
                 let worst = verdicts.clone().max().unwrap_or(Verdict::Skipped);
                 let title = point.title();
-                writeln!(to, "{} {point:<4} {title:<56} {}", palette.paint(worst), tally(verdicts))?;
+                writeln!(to, "{} {point:<4} {title:<width$}  {}", palette.paint(worst), tally(verdicts))?;
                 for finding in findings.iter().filter(|finding| finding.verdict != Verdict::Pass) {
                     self.write_finding(to, finding, palette)?;
                 }
