@@ -1,77 +1,56 @@
 //! The main job in one command: a receiver, good and bad deliveries, and one table.
 
-use std::{
-    env,
-    io::{IsTerminal, stdout},
+use std::io::{IsTerminal, stdout};
+
+use asixto_webhook_conformance::{Check, Finding, Probe, Report, Version};
+use tokio::runtime;
+
+use crate::{
+    examples::{Example, build},
+    shell::Result,
 };
 
-use asixto_webhook_conformance::{Finding, Kit, PROBES, Program, Target, Version, run as run_probe};
-use asixto_webhook_core::{Environment, SecretSet};
-use serde_json::json;
+pub(crate) fn run(framework: &str, http2: bool, json: bool) -> Result {
+    build(&[framework], json)?;
+    let example = Example::start(framework)?;
+    let (address, log) = (example.program.address(), example.program.log().display());
+    eprintln!("\nthe {framework} example listens on {address}; its log is {log}\n");
 
-use crate::shell::{self, Result, cargo};
-
-pub(crate) fn run(http2: bool, json: bool) -> Result {
-    let mut build = cargo(&["build", "--package", "example-axum"]);
-    if json {
-        build.arg("--quiet");
-    }
-    shell::run(build)?;
-
-    let secrets = [secret()?, secret()?];
-    let binary = env::current_exe()?.with_file_name(format!("example-axum{}", env::consts::EXE_SUFFIX));
-    let log = env::temp_dir().join(format!("asixto-webhook-demo-{}.log", std::process::id()));
-    let variables = [("ASIXTO_WEBHOOK_SECRETS", secrets.join(",")), ("ASIXTO_WEBHOOK_DIAGNOSTICS", "1".to_owned())];
-    let example = Program::start(&binary, &log, &variables.each_ref().map(|(name, value)| (*name, value.as_str())))?;
     let version = if http2 { Version::Http2 } else { Version::Http1 };
-    let target = Target::new(example.address(), version).observed_at("/events");
-    let kit = Kit::new("/webhooks/asixto", SecretSet::from_issued(&secrets)?, Environment::Live);
-    eprintln!("\nthe axum example listens on {}; its log is {}\n", example.address(), example.log().display());
-
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let findings = runtime.block_on(async {
-        let mut findings = Vec::new();
-        for (number, probe) in PROBES.iter().enumerate() {
-            if !json {
-                progress(number, probe.title);
-            }
-            findings.extend(run_probe(&target, &kit, probe).await);
+    let (target, kit) = (example.target(version), example.kit());
+    let check = Check::new(&target, &kit);
+    let probes = check.probes().len();
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    let report = runtime.block_on(check.run(|place, probe| {
+        if !json {
+            progress(place, probes, probe);
         }
-        findings
-    });
-    let status = example.stop()?;
-    if cfg!(unix) && !status.success() {
-        return Err(format!("the example ended with {status} when it was asked to stop").into());
-    }
+    }));
+    example.stop()?;
 
     if json {
-        println!("{}", report(&findings, version));
+        println!("{:#}", report.json());
     } else {
-        table(&findings, version);
+        table(&report);
     }
-    let failed = findings.iter().filter(|finding| !finding.passed()).count();
-    match failed {
+    match report.findings.iter().filter(|finding| !finding.passed()).count() {
+        _ if report.environment.is_some() => Err(report.environment.unwrap_or_default().into()),
         0 => Ok(()),
-        _ => Err(format!("{failed} of {} probes got something else than expected", findings.len()).into()),
+        failed => Err(format!("{failed} of {probes} probes got something else than expected").into()),
     }
 }
 
-fn secret() -> Result<String> {
-    let mut bytes = [0; 24];
-    getrandom::fill(&mut bytes)?;
-    Ok("whsec_".to_owned() + &bytes.map(|byte| format!("{byte:02x}")).concat())
-}
-
-fn progress(number: usize, title: &str) {
+fn progress(place: usize, probes: usize, probe: &Probe) {
     if std::io::stderr().is_terminal() {
-        eprint!("\r\x1b[K{:>3} of {}  {title}", number + 1, PROBES.len());
-        if number + 1 == PROBES.len() {
+        eprint!("\r\x1b[K{:>3} of {probes}  {}", place + 1, probe.title);
+        if place + 1 == probes {
             eprint!("\r\x1b[K");
         }
     }
 }
 
-fn table(findings: &[Finding], version: Version) {
+fn table(report: &Report) {
+    let Report { findings, version, .. } = report;
     let width =
         |of: fn(&Finding) -> &str| findings.iter().map(|finding| of(finding).chars().count()).max().unwrap_or(0);
     let (title, expected) = (width(|finding| finding.probe.title), width(|finding| &finding.expected));
@@ -90,21 +69,4 @@ fn table(findings: &[Finding], version: Version) {
          The clauses are those of docs/contract.md.\n\n{passed} passed, {} failed",
         findings.len() - passed
     );
-}
-
-fn report(findings: &[Finding], version: Version) -> serde_json::Value {
-    let rows: Vec<_> = findings
-        .iter()
-        .map(|finding| {
-            json!({
-                "id": finding.probe.id,
-                "clause": finding.probe.clause,
-                "title": finding.probe.title,
-                "expected": finding.expected,
-                "got": finding.got,
-                "passed": finding.passed(),
-            })
-        })
-        .collect();
-    json!({ "http": version.to_string(), "probes": rows })
 }

@@ -1,6 +1,9 @@
 //! Everything that proves the project.
 
-use crate::shell::{self, Result, cargo, has};
+use crate::{
+    conformance,
+    shell::{self, Result, cargo, has},
+};
 
 pub(crate) fn run() -> Result {
     shell::run(cargo(&["build", "--workspace", "--all-features", "--all-targets"]))?;
@@ -17,6 +20,7 @@ pub(crate) fn run() -> Result {
     } else {
         shell::run(cargo(&["test", "--workspace", "--all-features", "--all-targets", "--no-fail-fast"]))?;
     }
+    conformance::run(false)?;
     // Runners of tests leave out those in documentation.
     shell::run(cargo(&["test", "--workspace", "--all-features", "--doc", "--no-fail-fast"]))
 }

@@ -16,17 +16,14 @@ use std::{
     time::Duration,
 };
 
-use asixto_webhook_conformance::{
-    Check, Kit, Program, Request, Response, Target, Version, fixtures::EVENT_TYPES, send,
-};
+use asixto_webhook_conformance::{Kit, Program, Request, Response, Target, Version, fixtures::EVENT_TYPES, send};
 use asixto_webhook_core::{Environment, SecretSet};
-use tokio::runtime::Runtime;
 
 /// The tests of an example, by the name of its package: the whole of its `tests/example.rs`.
 #[macro_export]
 macro_rules! suite {
     ($package:literal) => {
-        $crate::suite!($package: corpus, events, environment, wrong_configuration, half_a_head, silence);
+        $crate::suite!($package: events, environment, wrong_configuration, half_a_head, silence);
         // Where a program can be asked to stop.
         #[cfg(unix)]
         $crate::suite!($package: stop_in_mid_delivery);
@@ -59,23 +56,6 @@ impl Example {
     #[must_use]
     pub fn new(binary: &'static str, logs: &'static str) -> Self {
         Self { binary: Path::new(binary), logs: Path::new(logs) }
-    }
-
-    /// A–H, K: every probe, over both versions of HTTP; then it ends as it is asked to.
-    pub fn corpus(&self) {
-        let (example, runtime) = (self.start("corpus", &DIAGNOSTICS), Runtime::new().unwrap());
-        for version in [Version::Http1, Version::Http2] {
-            let (target, kit) = (Target::new(example.address(), version).observed_at("/events"), kit());
-            let report = runtime.block_on(Check::new(&target, &kit).run(|_, _| {}));
-            assert_eq!(report.environment, None, "{version}");
-            let failures = report.findings.iter().filter(|finding| !finding.passed());
-            let failures: Vec<_> = failures
-                .map(|finding| format!("{}: expected {}, got {}", finding.probe.id, finding.expected, finding.got))
-                .collect();
-            assert!(failures.is_empty(), "{version}:\n{}", failures.join("\n"));
-            assert!(report.findings.len() >= 80);
-        }
-        assert!(cfg!(not(unix)) || example.stop().unwrap().success());
     }
 
     /// `GET /events`: oldest first, what the handler ran for, and how often.
@@ -241,5 +221,5 @@ fn outcome(response: &Response) -> String {
 }
 
 fn answer(target: &Target, request: &Request) -> Response {
-    Runtime::new().unwrap().block_on(send(target, request)).unwrap()
+    tokio::runtime::Runtime::new().unwrap().block_on(send(target, request)).unwrap()
 }
