@@ -53,12 +53,17 @@ fn the_readme_names_every_outcome_and_variable() {
     for event_type in asixto_webhook_core::EVENT_TYPES {
         assert!(readme.contains(&format!("`{event_type}`")), "{event_type}");
     }
-    let example = fs::read_to_string(root().join("examples/axum/src/main.rs")).unwrap();
-    for rest in example.split("ASIXTO_WEBHOOK_").skip(1) {
-        let variable: String = rest.chars().take_while(char::is_ascii_uppercase).collect();
+    let config = fs::read_to_string(root().join("examples/support/src/config.rs")).unwrap();
+    let variables: Vec<String> = config
+        .split("\"ASIXTO_WEBHOOK_")
+        .skip(1)
+        .map(|rest| rest.chars().take_while(char::is_ascii_uppercase).collect())
+        .collect();
+    assert!(variables.len() >= 5, "only {variables:?} were found");
+    for variable in variables {
         assert!(readme.contains(&format!("`ASIXTO_WEBHOOK_{variable}`")), "{variable}");
     }
-    for command in ["cargo xtask demo", "cargo xtask test"] {
+    for command in ["cargo xtask demo", "cargo xtask test", "asixto-webhook check"] {
         assert!(readme.contains(command), "{command}");
     }
 }
