@@ -15,11 +15,16 @@ use crate::{
 };
 
 /// How long an effect may come after its acknowledgement: a receiver works in its own queue.
-const LATE: Duration = Duration::from_secs(5);
+pub(crate) const LATE: Duration = Duration::from_secs(5);
 
-/// How often the handler has run for an id, once it has run `times` or is not expected to any more.
-pub(crate) async fn observed(target: &Target, observer: &Observer, id: &str, times: u32) -> Result<u32, Unobserved> {
-    let deadline = Instant::now() + LATE;
+/// How often the handler has run for an id, once it has run `times` or is not waited for any more.
+pub(crate) async fn observed(
+    target: &Target,
+    observer: &Observer,
+    id: &str,
+    times: u32,
+    deadline: Instant,
+) -> Result<u32, Unobserved> {
     loop {
         let found = runs(&listed(target, observer).await?, id)?;
         if found >= times || Instant::now() >= deadline {
@@ -102,11 +107,17 @@ mod tests {
     async fn a_command_tells_as_well() {
         let target = Target::new(([127, 0, 0, 1], 9).into(), Version::Http1);
         let command = |text: &str| Observer::Command(text.to_owned());
-        assert_eq!(observed(&target, &command(r#"echo '[{"id":"a","times":3}]'"#), "a", 3).await.unwrap(), 3);
+        assert_eq!(
+            observed(&target, &command(r#"echo '[{"id":"a","times":3}]'"#), "a", 3, Instant::now()).await.unwrap(),
+            3
+        );
         for broken in ["exit 1", "no-such-command-here 2>/dev/null"] {
-            let error = observed(&target, &command(broken), "a", 1).await.unwrap_err();
+            let error = observed(&target, &command(broken), "a", 1, Instant::now()).await.unwrap_err();
             assert_eq!(error.to_string(), "not observed: the command failed");
         }
-        assert!(matches!(observed(&target, &Observer::Path("/".into()), "a", 1).await, Err(Unobserved::Silent(_))));
+        assert!(matches!(
+            observed(&target, &Observer::Path("/".into()), "a", 1, Instant::now()).await,
+            Err(Unobserved::Silent(_))
+        ));
     }
 }

@@ -160,6 +160,8 @@ pub(crate) enum Step {
     Send(Request, Expect),
     /// Send a request and hang up in the middle.
     HangUp(Request),
+    /// Send a delivery again and again, until it is acknowledged.
+    Insist(Request),
     /// Send requests at once: one gets the first outcome, the others any of the rest.
     Together(Vec<Request>, Expect, &'static [Outcome]),
     /// Send a slow delivery and a quick one: both are taken, and the quick one does not wait for the other.

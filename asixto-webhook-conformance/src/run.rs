@@ -4,14 +4,17 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 
 use asixto_webhook_core::Outcome;
-use tokio::{task::JoinSet, time::Instant};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep},
+};
 
 use crate::{
     ExchangeError, Request, Response, Target, Version, http2,
     judge::{PATIENCE, Verdict, is_success, judge, told},
     kit::Kit,
     latency::Latency,
-    observe::observed,
+    observe::{LATE, observed},
     probe::{Expect, Probe, Step},
     target::send,
 };
@@ -70,7 +73,7 @@ pub async fn run(target: &Target, kit: &Kit, probe: &Probe) -> Option<Finding> {
         return None;
     }
     let mut running =
-        Running { target, finding: Finding::new(probe), steps: Vec::new(), evidence: Evidence::default() };
+        Running { target, finding: Finding::new(probe), steps: Vec::new(), evidence: Evidence::default(), late: None };
     for step in (probe.script)(kit) {
         running.step(step).await;
     }
@@ -83,6 +86,8 @@ struct Running<'t> {
     /// What had to come back and what did, of each step.
     steps: Vec<(String, String)>,
     evidence: Evidence,
+    /// Until when effects are waited for, from the first that is looked up.
+    late: Option<Instant>,
 }
 
 /// What is known of a handler's effects.
@@ -107,6 +112,7 @@ impl Running<'_> {
                 // The error is that it hung up.
                 let _ = send(self.target, &request).await;
             }
+            Step::Insist(request) => self.insist(&request).await,
             Step::Together(requests, first, rest) => self.together(requests, first, rest).await,
             Step::Beside(slow, quick) => self.beside(&slow, &quick).await,
             Step::Burst(requests, expect) => self.burst(requests, expect).await,
@@ -142,6 +148,24 @@ impl Running<'_> {
         self.steps.push((expected, got));
     }
 
+    /// As its sender does, if sooner.
+    async fn insist(&mut self, request: &Request) {
+        self.evidence.repeats = true;
+        let deadline = Instant::now() + PATIENCE;
+        let answer = loop {
+            let answer = send(self.target, request).await;
+            self.note(&answer);
+            if answer.as_ref().is_ok_and(|response| is_success(response.status)) || Instant::now() >= deadline {
+                break answer;
+            }
+            sleep(Duration::from_millis(100)).await;
+        };
+        let taken = answer.as_ref().is_ok_and(|response| is_success(response.status));
+        let verdict = if taken { Verdict::Pass } else { Verdict::Fail };
+        let got = if taken { "2xx in the end".to_owned() } else { told(&answer) };
+        self.say(verdict, "2xx in the end".to_owned(), got, Some(request));
+    }
+
     async fn together(&mut self, requests: Vec<Request>, first: Expect, rest: &'static [Outcome]) {
         let others = requests.len() - 1;
         self.evidence.repeats = true;
@@ -166,8 +190,13 @@ impl Running<'_> {
 
     async fn beside(&mut self, slow: &Request, quick: &Request) {
         let (target, expect) = (self.target, Expect::from(Outcome::Processed));
-        let timed = async |request| (send(target, request).await, Instant::now());
-        let ((slow_answer, slow_ended), (quick_answer, quick_ended)) = tokio::join!(timed(slow), timed(quick));
+        let timed = async |request, after| {
+            sleep(after).await;
+            (send(target, request).await, Instant::now())
+        };
+        // Not before the slow one is under way.
+        let (first, second) = (timed(slow, Duration::ZERO), timed(quick, Duration::from_millis(250)));
+        let ((slow_answer, slow_ended), (quick_answer, quick_ended)) = tokio::join!(first, second);
         self.judge(slow, expect, &slow_answer);
         self.judge(quick, expect, &quick_answer);
         if self.finding.verdict == Verdict::Pass {
@@ -209,8 +238,8 @@ impl Running<'_> {
             return http2::together(target.peer.clone(), requests, PATIENCE).await;
         }
         let mut sending = JoinSet::new();
-        for request in requests.iter().cloned() {
-            let target = target.clone();
+        for request in requests {
+            let (target, request) = (target.clone(), request.clone());
             sending.spawn(async move { send(&target, &request).await });
         }
         sending.join_all().await
@@ -277,9 +306,13 @@ impl Running<'_> {
     }
 
     async fn effects(&mut self, id: &str, times: u32) {
+        self.evidence.repeats |= times > 1;
         let Some(observer) = &self.target.observer else { return };
         self.evidence.observed = true;
-        let (expected, got, verdict) = match observed(self.target, observer, id, times).await {
+        // What has failed already is not waited for.
+        let patience = if self.finding.verdict < Verdict::Fail { LATE } else { Duration::ZERO };
+        let deadline = *self.late.get_or_insert_with(|| Instant::now() + patience);
+        let (expected, got, verdict) = match observed(self.target, observer, id, times, deadline).await {
             Ok(found) if found == times => (effects(times), effects(found), Verdict::Pass),
             Ok(found) => (effects(times), effects(found), Verdict::Fail),
             Err(error) => (effects(times), format!(", {error}"), Verdict::Inconclusive),

@@ -11,6 +11,7 @@ use crate::fixtures::{Fixture, MessageId, Sender};
 
 /// Whose secret signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a receiver knows a secret or does not")]
 pub enum Signer {
     /// The receiver knows it, as its first, second, … secret.
     Known(usize),

@@ -3,7 +3,13 @@
 //! The suites in `tests` are written once, against a [`Server`], and [`everywhere`] runs them on each framework: what
 //! one adapter promises, all of them keep.
 
-#![expect(clippy::unwrap_used, reason = "made for tests, which assert by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    clippy::missing_errors_doc,
+    reason = "made for tests, which assert by panicking"
+)]
+#![expect(clippy::exhaustive_enums, reason = "nobody else uses it")]
 
 mod frameworks;
 mod seams;

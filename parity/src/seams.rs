@@ -32,9 +32,6 @@ impl Effects {
 }
 
 /// Awaits a condition, for ten seconds at most.
-///
-/// # Panics
-/// Where it does not come true.
 pub async fn until(what: &str, condition: impl Fn() -> bool) {
     let waiting = async {
         while !condition() {
@@ -101,9 +98,6 @@ pub struct Captured(Arc<Mutex<String>>);
 
 impl Captured {
     /// Begins, or goes on.
-    ///
-    /// # Panics
-    /// Where another logger is there already.
     #[must_use]
     pub fn start() -> Self {
         static ALL: OnceLock<Captured> = OnceLock::new();
@@ -116,9 +110,6 @@ impl Captured {
     }
 
     /// What there is so far.
-    ///
-    /// # Panics
-    /// Where a test has panicked while it logged.
     #[must_use]
     pub fn text(&self) -> String {
         self.0.lock().unwrap().clone()

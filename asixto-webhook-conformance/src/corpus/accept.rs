@@ -82,8 +82,8 @@ pub(super) const PROBES: &[Probe] = &[
     )
     .decided(),
     Probe::new("accept/deep-data", "A7", K10, "data at a depth of 100", "keep `data` raw until it is needed", |kit| {
-        let nested = format!("{{\"deep\":{}{},", "[".repeat(100), "]".repeat(100));
-        taken(&kit.plain().edit(|body| body.replacen('{', &nested, 1)))
+        let nested = format!("\"metadata\":{{\"deep\":{}{},", "[".repeat(100), "]".repeat(100));
+        taken(&kit.plain().edit(|body| body.replacen("\"metadata\":{", &nested, 1)))
     })
     .decided(),
     Probe::new("accept/replay", "G2", K7, "a replay is a delivery of its own", REPLAY, |kit| {
@@ -165,7 +165,11 @@ pub(super) const PROBES: &[Probe] = &[
     })
     .of(All),
     Probe::new("accept/big-numbers", "B10", K1, "numbers beyond what a float holds", AS_IT_CAME, |kit| {
-        taken(&kit.plain().edit(|body| body.replacen('{', "{\"n\":9007199254740993.10,\"m\":1E400,", 1)))
+        taken(
+            &kit.plain().edit(|body| {
+                body.replacen("\"metadata\":{", "\"metadata\":{\"n\":9007199254740993.10,\"m\":1E400,", 1)
+            }),
+        )
     })
     .of(All),
     Probe::new(
@@ -219,7 +223,7 @@ pub(super) const PROBES: &[Probe] = &[
         |kit| {
             let delivery = kit.plain();
             let filler = "x".repeat((256 * 1024_usize).saturating_sub(delivery.body().len() + r#""x":"","#.len()));
-            taken(&delivery.edit(|body| body.replacen('{', &format!(r#"{{"x":"{filler}","#), 1)))
+            taken(&delivery.edit(|body| body.replacen(r#""result":{"#, &format!(r#""result":{{"x":"{filler}","#), 1)))
         },
     ),
     Probe::new("accept/late-body", "H8", K1, "a body that takes two seconds", "wait for a body for 5 s", |kit| {

@@ -52,7 +52,7 @@ pub(super) const PROBES: &[Probe] = &[
     Probe::new("operation/one-by-one", "E4", K8, "a slow delivery holds up no other", PARALLEL, |kit| {
         let (slow, quick) = (kit.plain(), kit.plain());
         vec![
-            Step::Beside(slow.request().pause_after(20, core::time::Duration::from_secs(2)), quick.request()),
+            Step::Beside(slow.request().pause_after(20, core::time::Duration::from_millis(800)), quick.request()),
             Step::Effects(slow.id().to_owned(), 1),
             Step::Effects(quick.id().to_owned(), 1),
         ]

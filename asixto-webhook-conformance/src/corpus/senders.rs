@@ -57,6 +57,7 @@ pub(super) const PROBES: &[Probe] = &[
         vec![
             Step::Send(delivery.request(), Outcome::Processed.into()),
             Step::Send(other.request(), Outcome::Processed.into()),
+            Step::Effects(delivery.id().to_owned(), 2),
         ]
     })
     .of(CLOUDEVENTS),

@@ -2,12 +2,15 @@
 
 use asixto_webhook_core::Outcome;
 
-use super::{forged, processed, refused, respaced, taken};
-use crate::probe::{
-    Point::{K6, K8, K9},
-    Probe,
-    Senders::All,
-    Step,
+use super::{refused, respaced, taken};
+use crate::{
+    Signer,
+    probe::{
+        Point::{K6, K8, K9},
+        Probe,
+        Senders::All,
+        Step,
+    },
 };
 
 const ONCE: &str = "claim the id in one atomic step, and work only where the claim was new";
@@ -65,9 +68,10 @@ pub(super) const PROBES: &[Probe] = &[
         steps
     }),
     Probe::new("state/forged-first", "E5", K6, "a forgery does not use up the id", CLAIM_LATE, |kit| {
-        let delivery = forged(kit);
-        let mut steps = refused(delivery.request(), Outcome::SignatureMismatch);
-        steps.extend(processed(delivery.id(), delivery.clone().signed_by([crate::Signer::Known(0)]).request()));
+        let delivery = kit.plain();
+        let forgery = delivery.clone().signed_by([Signer::Stranger]);
+        let mut steps = refused(forgery.request(), Outcome::SignatureMismatch);
+        steps.extend(taken(&delivery));
         steps
     })
     .of(All),
@@ -80,9 +84,20 @@ pub(super) const PROBES: &[Probe] = &[
     .of(All),
     Probe::new("state/aborted-first", "E5", K8, "a delivery that broke off, and its retry", NOT_LOST, |kit| {
         let delivery = kit.plain();
-        let mut steps = vec![Step::HangUp(delivery.request().abort_after(delivery.body().len() / 2))];
+        let half = delivery.body().len() / 2;
+        // A reset may overtake what was sent: it is read first.
+        let broken_off = delivery.request().pause_after(half, core::time::Duration::from_millis(50)).abort_after(half);
+        let mut steps = vec![Step::HangUp(broken_off)];
         steps.extend(taken(&delivery));
         steps
+    })
+    .of(All),
+    Probe::new("state/hung-up", "E5", K8, "a sender that hangs up, and comes back", NOT_LOST, |kit| {
+        let delivery = kit.plain();
+        let whole = delivery.body().len();
+        // While the handler is at work, if it takes its time.
+        let hung_up = delivery.request().pause_after(whole, core::time::Duration::from_millis(10)).abort_after(whole);
+        vec![Step::HangUp(hung_up), Step::Insist(delivery.request()), Step::Effects(delivery.id().to_owned(), 1)]
     })
     .of(All),
     Probe::new("state/earlier-later", "E3", K9, "an earlier event after a later one", IN_DISORDER, |kit| {
