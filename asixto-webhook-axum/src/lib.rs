@@ -201,6 +201,8 @@ pub use asixto_webhook_core::{
 };
 #[cfg(feature = "memory")]
 pub use asixto_webhook_tower::MemoryStore;
+#[cfg(feature = "sqlite")]
+pub use asixto_webhook_tower::{OpenError, SqliteOptions, SqliteStore};
 pub use asixto_webhook_tower::{Undrained, WebhookLayer};
 
 pub use crate::extract::{Rejection, VerifiedEvent};

@@ -7,6 +7,7 @@
 //! | Feature | What it adds | Shared by processes | Survives a restart |
 //! |---|---|---|---|
 //! | `memory` (default) | `MemoryStore` | no | no |
+//! | `sqlite` | `SqliteStore` | those of one machine | yes |
 //!
 //! # The suite
 //!
@@ -19,6 +20,10 @@
 pub mod acceptance;
 #[cfg(feature = "memory")]
 mod memory;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 #[cfg(feature = "memory")]
 pub use self::memory::MemoryStore;
+#[cfg(feature = "sqlite")]
+pub use self::sqlite::{OpenError, SqliteOptions, SqliteStore};

@@ -83,6 +83,8 @@ pub use asixto_webhook_core as core;
 pub use asixto_webhook_runtime::Undrained;
 #[cfg(feature = "memory")]
 pub use asixto_webhook_store::MemoryStore;
+#[cfg(feature = "sqlite")]
+pub use asixto_webhook_store::{OpenError, SqliteOptions, SqliteStore};
 
 pub use crate::{
     layer::WebhookLayer,

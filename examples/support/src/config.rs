@@ -7,7 +7,7 @@ use std::{
 };
 
 use asixto_webhook_core::{DedupStore, Environment, Receiver, SecretSet};
-use asixto_webhook_store::MemoryStore;
+use asixto_webhook_store::{MemoryStore, SqliteStore};
 
 use crate::Error;
 
@@ -48,14 +48,17 @@ fn environment() -> Result<Option<Environment>, Error> {
     Ok(Some(environment.parse().map_err(|error| format!("{NAME}: {error}"))?))
 }
 
-/// `ASIXTO_WEBHOOK_STORE`: where ids are remembered; in memory, by default.
+/// `ASIXTO_WEBHOOK_STORE`: where ids are remembered, in a file as `sqlite:PATH`, or in memory, by default.
 ///
 /// # Errors
-/// Where there is no such store.
+/// Where there is no such store, or it cannot be opened.
 pub async fn store() -> Result<Arc<dyn DedupStore>, Error> {
-    match variable("ASIXTO_WEBHOOK_STORE")?.as_deref() {
-        Some("memory") | None => Ok(Arc::new(MemoryStore::default())),
-        Some(other) => Err(format!("ASIXTO_WEBHOOK_STORE: expected `memory`, found `{other}`").into()),
+    const NAME: &str = "ASIXTO_WEBHOOK_STORE";
+    let Some(store) = variable(NAME)? else { return Ok(Arc::new(MemoryStore::default())) };
+    match store.split_once(':') {
+        None if store == "memory" => Ok(Arc::new(MemoryStore::default())),
+        Some(("sqlite", path)) => Ok(Arc::new(SqliteStore::open(path).map_err(|error| format!("{NAME}: {error}"))?)),
+        _ => Err(format!("{NAME}: expected `memory` or `sqlite:PATH`, found `{store}`").into()),
     }
 }
 

@@ -23,7 +23,7 @@ use asixto_webhook_core::{Environment, SecretSet};
 #[macro_export]
 macro_rules! suite {
     ($package:literal) => {
-        $crate::suite!($package: events, environment, wrong_configuration, half_a_head, silence);
+        $crate::suite!($package: events, environment, wrong_configuration, half_a_head, silence, restart);
         // Where a program can be asked to stop.
         #[cfg(unix)]
         $crate::suite!($package: stop_in_mid_delivery);
@@ -112,7 +112,11 @@ impl Example {
             ),
             (
                 &[("ASIXTO_WEBHOOK_SECRETS", OLD), ("ASIXTO_WEBHOOK_STORE", "mongo")],
-                "ASIXTO_WEBHOOK_STORE: expected `memory`",
+                "ASIXTO_WEBHOOK_STORE: expected `memory` or `sqlite:PATH`, found `mongo`",
+            ),
+            (
+                &[("ASIXTO_WEBHOOK_SECRETS", OLD), ("ASIXTO_WEBHOOK_STORE", "sqlite:/no/such/folder/ids.db")],
+                "ASIXTO_WEBHOOK_STORE: /no/such/folder/ids.db: expected a file, or a folder",
             ),
             (
                 &[("ASIXTO_WEBHOOK_SECRETS", OLD), ("ASIXTO_WEBHOOK_ENVIRONMENT", "prod")],
@@ -173,6 +177,23 @@ impl Example {
         stream.read_to_string(&mut response).unwrap();
         assert!(response.starts_with("HTTP/1.1 200") && response.contains(": processed\r\n"), "{response}");
         assert!(example.stop().unwrap().success());
+    }
+
+    /// E1: with a store in a file it has done what it had done, also after it was killed.
+    pub fn restart(&self) {
+        let name = self.binary.file_stem().unwrap().display();
+        let file = self.logs.join(format!("{name}-restart.db"));
+        _ = fs::remove_file(&file);
+        let store = format!("sqlite:{}", file.display());
+        let variables = [("ASIXTO_WEBHOOK_STORE", store.as_str()), DIAGNOSTICS[0]];
+        let delivery = kit().plain();
+        for expected in ["200 processed", "200 duplicate", "200 duplicate"] {
+            let example = self.start("restart", &variables);
+            let target = Target::new(example.address(), Version::Http1);
+            assert_eq!(outcome(&answer(&target, &delivery.request())), expected);
+            // Killed: it is not asked to stop.
+            drop(example);
+        }
     }
 
     /// Starts it with both secrets, and with these variables.
