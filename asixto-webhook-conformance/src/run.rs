@@ -98,6 +98,8 @@ struct Evidence {
     /// Some answer came without an outcome.
     statuses_alone: bool,
     observed: bool,
+    /// Some request could not be sent as it is.
+    unsent: bool,
 }
 
 impl Running<'_> {
@@ -142,9 +144,7 @@ impl Running<'_> {
             self.finding.request = request.cloned().or(self.finding.request.take());
         }
         self.finding.verdict = self.finding.verdict.max(verdict);
-        if verdict == Verdict::Skipped {
-            self.finding.note = Some("this version of HTTP cannot say it");
-        }
+        self.evidence.unsent |= verdict == Verdict::Skipped;
         self.steps.push((expected, got));
     }
 
@@ -331,6 +331,10 @@ impl Running<'_> {
         let Self { mut finding, steps, evidence, .. } = self;
         let join = |of: fn(&(String, String)) -> &str| steps.iter().map(of).collect::<Vec<_>>().join(" → ");
         (finding.expected, finding.got) = (join(|(expected, _)| expected), join(|(_, got)| got));
+        if finding.verdict == Verdict::Pass && evidence.unsent {
+            finding.verdict = Verdict::Skipped;
+            finding.note = Some("this version of HTTP cannot say it");
+        }
         if finding.verdict == Verdict::Pass && evidence.repeats && evidence.statuses_alone && !evidence.observed {
             finding.verdict = Verdict::Inconclusive;
             finding.note = Some("the status alone does not tell whether the handler ran again: observe it");
