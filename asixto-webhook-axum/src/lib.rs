@@ -201,8 +201,12 @@ pub use asixto_webhook_core::{
 };
 #[cfg(feature = "memory")]
 pub use asixto_webhook_tower::MemoryStore;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub use asixto_webhook_tower::OpenError;
+#[cfg(feature = "postgres")]
+pub use asixto_webhook_tower::PostgresStore;
 #[cfg(feature = "sqlite")]
-pub use asixto_webhook_tower::{OpenError, SqliteOptions, SqliteStore};
+pub use asixto_webhook_tower::{SqliteOptions, SqliteStore};
 pub use asixto_webhook_tower::{Undrained, WebhookLayer};
 
 pub use crate::extract::{Rejection, VerifiedEvent};

@@ -8,6 +8,7 @@
 //! |---|---|---|---|
 //! | `memory` (default) | `MemoryStore` | no | no |
 //! | `sqlite` | `SqliteStore` | those of one machine | yes |
+//! | `postgres` | `PostgresStore` | yes | as the server does |
 //!
 //! # The suite
 //!
@@ -18,12 +19,24 @@
 
 #[cfg(feature = "acceptance")]
 pub mod acceptance;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod fence;
 #[cfg(feature = "memory")]
 mod memory;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod open;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod prefix;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
 #[cfg(feature = "memory")]
 pub use self::memory::MemoryStore;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub use self::open::OpenError;
+#[cfg(feature = "postgres")]
+pub use self::postgres::PostgresStore;
 #[cfg(feature = "sqlite")]
-pub use self::sqlite::{OpenError, SqliteOptions, SqliteStore};
+pub use self::sqlite::{SqliteOptions, SqliteStore};

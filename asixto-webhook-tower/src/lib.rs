@@ -83,8 +83,12 @@ pub use asixto_webhook_core as core;
 pub use asixto_webhook_runtime::Undrained;
 #[cfg(feature = "memory")]
 pub use asixto_webhook_store::MemoryStore;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+pub use asixto_webhook_store::OpenError;
+#[cfg(feature = "postgres")]
+pub use asixto_webhook_store::PostgresStore;
 #[cfg(feature = "sqlite")]
-pub use asixto_webhook_store::{OpenError, SqliteOptions, SqliteStore};
+pub use asixto_webhook_store::{SqliteOptions, SqliteStore};
 
 pub use crate::{
     layer::WebhookLayer,

@@ -21,7 +21,7 @@ usage: cargo xtask <task>
   bench verify [--quick] [--check] [--json]
                             what verification costs beside a bare HMAC and beside other libraries
   test [--all-services]     everything that proves the project, doc tests included; tests of what is not installed here
-                            (Python, Node.js) are left out, or with the flag fail
+                            (Python, Node.js, PostgreSQL) are left out, or with the flag fail
   ci [--after-test]         format, lints, tests, docs, each feature alone, packages
 ";
 

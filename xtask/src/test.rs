@@ -28,7 +28,7 @@ pub(crate) fn run(all_services: bool) -> Result {
 
 /// Runners of tests do not show what a test says that passes.
 fn left_out() {
-    for program in ["python3", "node"] {
+    for program in ["python3", "node", "postgres"] {
         let mut probe = Command::new(program);
         probe.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
         if probe.status().is_err() {

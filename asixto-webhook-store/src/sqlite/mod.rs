@@ -6,7 +6,6 @@ mod writer;
 
 use core::{fmt, num::NonZeroUsize, time::Duration};
 use std::{
-    error::Error,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -18,6 +17,7 @@ use self::{
     schema::Names,
     writer::Writer,
 };
+use crate::{OpenError, fence::fence, prefix};
 
 /// How many steps may wait for the file. A receiver is then told that the store is unavailable, and its sender to come
 /// back: what waits longer would be answered too late anyway.
@@ -36,7 +36,7 @@ const QUEUE: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
 ///   at a time.
 /// * A claim whose lease is over stays with its owner until another takes the id: until then a late owner can commit.
 /// * A crash between claim and commit leaves a claim, whose lease ends by itself.
-/// * About 130 bytes of the file for each id.
+/// * About 150 bytes of the file for each id.
 ///
 /// The file lies on a disk of the machine, and not on one of a network: SQLite's locks do not work there.
 ///
@@ -73,7 +73,7 @@ impl SqliteStore {
 
     /// A store with settings of its own.
     pub fn options() -> SqliteOptions {
-        SqliteOptions { prefix: "asixto_webhook_".to_owned(), clock: Box::new(SystemClock), queue: QUEUE }
+        SqliteOptions { prefix: prefix::DEFAULT.to_owned(), clock: Box::new(SystemClock), queue: QUEUE }
     }
 
     /// Takes a step, in its turn.
@@ -181,47 +181,11 @@ impl SqliteOptions {
         let path = path.as_ref();
         let names = Names::new(&self.prefix)?;
         let connection = schema::open(path, &names)?;
-        let writer = Writer::start(connection, Dedup::new(&names), self.queue)
-            .map_err(|error| OpenError::new(path, "the thread that writes it cannot be started", error))?;
+        let writer = Writer::start(connection, Dedup::new(&names), self.queue).map_err(|error| {
+            OpenError::of(format!("{}: the thread that writes it cannot be started", path.display()), error)
+        })?;
         Ok(SqliteStore(Arc::new(Inner { path: path.to_owned(), clock: self.clock, writer })))
     }
-}
-
-/// Why a store cannot be opened, in words that say what to mend.
-#[derive(Debug)]
-pub struct OpenError {
-    told: String,
-    cause: Option<Box<dyn Error + Send + Sync>>,
-}
-
-impl OpenError {
-    fn new(path: &Path, what: &str, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        let cause = cause.into();
-        Self { told: format!("{}: {what}: {cause}", path.display()), cause: Some(cause) }
-    }
-
-    fn told(words: impl Into<String>) -> Self {
-        Self { told: words.into(), cause: None }
-    }
-}
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.told)
-    }
-}
-
-impl Error for OpenError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(self.cause.as_deref()?)
-    }
-}
-
-/// A number that no other claim has: of 64 random bits.
-fn fence() -> Result<i64, StoreError> {
-    let mut bytes = [0; 8];
-    getrandom::fill(&mut bytes).map_err(StoreError::unavailable)?;
-    Ok(i64::from_ne_bytes(bytes))
 }
 
 fn millis(duration: Duration) -> i64 {

@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
-use super::OpenError;
+use crate::OpenError;
 
 /// How long a step waits for another process to have written.
 const BUSY: Duration = Duration::from_secs(1);
@@ -37,13 +37,7 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn new(prefix: &str) -> Result<Self, OpenError> {
-        let begins = prefix.bytes().next().is_none_or(|byte| byte.is_ascii_alphabetic());
-        let plain = prefix.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        if !begins || !plain || prefix.len() > 40 {
-            return Err(OpenError::told(format!(
-                "expected a prefix of a letter and then letters, digits and `_`, 40 at most, found {prefix:?}"
-            )));
-        }
+        crate::prefix::check(prefix)?;
         Ok(Self { schema: format!("{prefix}schema"), dedup: format!("{prefix}dedup") })
     }
 }
@@ -65,7 +59,8 @@ pub(super) fn open(path: &Path, names: &Names) -> Result<Connection, OpenError> 
         connection.busy_timeout(BUSY)?;
         Ok((connection, mode, version))
     });
-    let (connection, mode, version) = opened.map_err(|error| OpenError::new(path, what(&error), error))?;
+    let (connection, mode, version) =
+        opened.map_err(|error| OpenError::of(format!("{}: {}", path.display(), what(&error)), error))?;
     if mode != "wal" {
         return Err(OpenError::told(format!(
             "{}: expected a file that can have a write-ahead log, found journal mode `{mode}`: \

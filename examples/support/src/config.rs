@@ -7,7 +7,7 @@ use std::{
 };
 
 use asixto_webhook_core::{DedupStore, Environment, Receiver, SecretSet};
-use asixto_webhook_store::{MemoryStore, SqliteStore};
+use asixto_webhook_store::{MemoryStore, OpenError, PostgresStore, SqliteStore};
 
 use crate::Error;
 
@@ -48,17 +48,24 @@ fn environment() -> Result<Option<Environment>, Error> {
     Ok(Some(environment.parse().map_err(|error| format!("{NAME}: {error}"))?))
 }
 
-/// `ASIXTO_WEBHOOK_STORE`: where ids are remembered, in a file as `sqlite:PATH`, or in memory, by default.
+/// `ASIXTO_WEBHOOK_STORE`: where ids are remembered: in a file as `sqlite:PATH`, in PostgreSQL as `postgres://…`, or in
+/// memory, by default.
 ///
 /// # Errors
 /// Where there is no such store, or it cannot be opened.
 pub async fn store() -> Result<Arc<dyn DedupStore>, Error> {
     const NAME: &str = "ASIXTO_WEBHOOK_STORE";
     let Some(store) = variable(NAME)? else { return Ok(Arc::new(MemoryStore::default())) };
+    let failed = |error: OpenError| format!("{NAME}: {error}");
     match store.split_once(':') {
         None if store == "memory" => Ok(Arc::new(MemoryStore::default())),
-        Some(("sqlite", path)) => Ok(Arc::new(SqliteStore::open(path).map_err(|error| format!("{NAME}: {error}"))?)),
-        _ => Err(format!("{NAME}: expected `memory` or `sqlite:PATH`, found `{store}`").into()),
+        Some(("sqlite", path)) => Ok(Arc::new(SqliteStore::open(path).map_err(failed)?)),
+        Some(("postgres", _)) => Ok(Arc::new(PostgresStore::connect(&store).await.map_err(failed)?)),
+        // What it is may hold a password.
+        other => {
+            let found = other.map_or(&*store, |(scheme, _)| scheme);
+            Err(format!("{NAME}: expected `memory`, `sqlite:PATH` or `postgres://…`, found `{found}`").into())
+        }
     }
 }
 

@@ -26,7 +26,7 @@ macro_rules! suite {
         $crate::suite!($package: events, environment, wrong_configuration, half_a_head, silence, restart);
         // Where a program can be asked to stop.
         #[cfg(unix)]
-        $crate::suite!($package: stop_in_mid_delivery);
+        $crate::suite!($package: stop_in_mid_delivery, server);
     };
     ($package:literal: $($test:ident),+) => {
         $(
@@ -112,11 +112,15 @@ impl Example {
             ),
             (
                 &[("ASIXTO_WEBHOOK_SECRETS", OLD), ("ASIXTO_WEBHOOK_STORE", "mongo")],
-                "ASIXTO_WEBHOOK_STORE: expected `memory` or `sqlite:PATH`, found `mongo`",
+                "ASIXTO_WEBHOOK_STORE: expected `memory`, `sqlite:PATH` or `postgres://…`, found `mongo`",
             ),
             (
                 &[("ASIXTO_WEBHOOK_SECRETS", OLD), ("ASIXTO_WEBHOOK_STORE", "sqlite:/no/such/folder/ids.db")],
                 "ASIXTO_WEBHOOK_STORE: /no/such/folder/ids.db: expected a file, or a folder",
+            ),
+            (
+                &[("ASIXTO_WEBHOOK_SECRETS", OLD), ("ASIXTO_WEBHOOK_STORE", "postgres://a:hunter2@127.0.0.1:1/a")],
+                "ASIXTO_WEBHOOK_STORE: PostgreSQL cannot be reached: ",
             ),
             (
                 &[("ASIXTO_WEBHOOK_SECRETS", OLD), ("ASIXTO_WEBHOOK_ENVIRONMENT", "prod")],
@@ -184,11 +188,21 @@ impl Example {
         let name = self.binary.file_stem().unwrap().display();
         let file = self.logs.join(format!("{name}-restart.db"));
         _ = fs::remove_file(&file);
-        let store = format!("sqlite:{}", file.display());
-        let variables = [("ASIXTO_WEBHOOK_STORE", store.as_str()), DIAGNOSTICS[0]];
+        self.remembers(&format!("sqlite:{}", file.display()));
+    }
+
+    /// E1: and with one on a server, which copies of it share.
+    #[cfg(unix)]
+    pub fn server(&self) {
+        let Some(server) = services::Postgres::start() else { return };
+        self.remembers(&server.url());
+    }
+
+    fn remembers(&self, store: &str) {
+        let variables = [("ASIXTO_WEBHOOK_STORE", store), DIAGNOSTICS[0]];
         let delivery = kit().plain();
         for expected in ["200 processed", "200 duplicate", "200 duplicate"] {
-            let example = self.start("restart", &variables);
+            let example = self.start("remembers", &variables);
             let target = Target::new(example.address(), Version::Http1);
             assert_eq!(outcome(&answer(&target, &delivery.request())), expected);
             // Killed: it is not asked to stop.
