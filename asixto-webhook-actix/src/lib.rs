@@ -146,6 +146,11 @@
 //! a test from the request on, [`sign`] makes the header (`core::Provider::sign` those of another sender), and
 //! `actix_web::test` hands over the request without a socket:
 //!
+//! ```toml
+//! [dev-dependencies]
+//! asixto-webhook-actix = { path = "../asixto-webhook/asixto-webhook-actix", features = ["testing"] }
+//! ```
+//!
 //! ```
 //! use actix_web::{App, HttpResponse, http::StatusCode, test, web};
 //! use asixto_webhook_actix::{MemoryStore, Receiver, SecretSet, UnixTime, VerifiedEvent, WebhookMiddleware, sign};

@@ -2,10 +2,12 @@
 
 use asixto_webhook_core::{Clock, Outcome, SystemClock};
 use jiff::fmt::rfc2822;
+use tokio::time::Instant;
 
 use crate::{
-    ExchangeError, Finding, Kit, PROBES, Probe, Response, Target, Verdict,
+    Delivery, ExchangeError, Finding, Kit, PROBES, Probe, Response, Target, Verdict,
     judge::{is_success, told},
+    observe::{LATE, observed},
     probe::Point,
     report::Report,
     run::run,
@@ -47,11 +49,15 @@ impl<'c> Check<'c> {
     pub async fn run(self, mut progress: impl FnMut(usize, &Probe)) -> Report {
         let mut report = Report::new(self.target, self.kit);
         let began = now();
-        let control = self.control().await;
+        let first = self.kit.plain();
+        let control = self.send(&first).await;
         report.skew = control.as_ref().ok().and_then(|response| skew(response, began));
         report.ours = control.as_ref().is_ok_and(|response| response.header(Outcome::HEADER).is_some());
-        if let Some(reason) = unfit(&control, report.skew) {
-            report.environment = Some(reason);
+        report.environment = unfit(&control, report.skew);
+        if report.environment.is_none() {
+            report.environment = self.unobserved(first.id()).await;
+        }
+        if report.environment.is_some() {
             return report;
         }
         for (place, probe) in self.probes().into_iter().enumerate() {
@@ -80,9 +86,27 @@ impl<'c> Check<'c> {
         report
     }
 
+    /// Why the observer of a delivery that was acknowledged is none of this receiver's.
+    async fn unobserved(&self, id: &str) -> Option<String> {
+        let observer = self.target.observer.as_ref()?;
+        match observed(self.target, observer, id, 1, Instant::now() + LATE).await {
+            Ok(1..) => None,
+            Ok(0) => Some(
+                "a valid delivery was acknowledged, and the observer does not list it: is it this receiver's, and does \
+                 the receiver work on what it acknowledges?"
+                    .to_owned(),
+            ),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
     /// A valid delivery.
     async fn control(&self) -> Result<Response, ExchangeError> {
-        send(self.target, &self.kit.plain().request()).await
+        self.send(&self.kit.plain()).await
+    }
+
+    async fn send(&self, delivery: &Delivery) -> Result<Response, ExchangeError> {
+        send(self.target, &delivery.request()).await
     }
 }
 
@@ -145,7 +169,7 @@ fn unfit(control: &Result<Response, ExchangeError>, skew: Option<i64>) -> Option
     };
     Some(match control {
         Ok(_) => format!("expected a valid delivery to be answered 2xx, found {}: {hint}", told(control)),
-        Err(error) => format!("a valid delivery got no answer: {error}: {hint}"),
+        Err(_) => format!("a valid delivery got {}: {hint}", told(control)),
     })
 }
 

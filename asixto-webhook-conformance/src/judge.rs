@@ -62,7 +62,9 @@ pub(crate) fn told(answer: &Result<Response, ExchangeError>) -> String {
             Some(code) => format!("{} {code}", response.status),
             None => response.status.to_string(),
         },
-        Err(error) => error.to_string(),
+        Err(ExchangeError::TimedOut { after }) => format!("no answer within {after:?}"),
+        Err(ExchangeError::Closed { .. }) => "no answer: the connection was closed".to_owned(),
+        Err(error) => format!("no answer: {error}"),
     }
 }
 

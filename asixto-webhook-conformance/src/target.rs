@@ -179,7 +179,7 @@ impl fmt::Display for TargetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Url(found) => {
-                write!(f, "expected a URL such as `https://example.com/webhooks/asixto`, found {found}")
+                write!(f, "expected a whole URL, such as `https://example.com/webhooks/asixto`, found {found}")
             }
             Self::Host(host, source) => write!(f, "expected an address of `{host}`, found none: {source}"),
             Self::NothingToTrust => f.write_str("expected certificates of authorities to trust, found none"),

@@ -37,8 +37,8 @@ pub(crate) struct Args {
     /// Whether its events are of `live` or `test` (asixto)
     #[arg(long, value_name = "ENVIRONMENT", default_value = "test")]
     environment: Environment,
-    /// URL that tells which events the handler ran for: a JSON list of objects with `id`, and `times` where that is not
-    /// once
+    /// URL that tells which events the handler ran for: a JSON list of objects with `id` and `times`, or of ids, each as
+    /// often as it ran
     #[arg(long, value_name = "URL", conflicts_with = "observe_cmd")]
     observe: Option<String>,
     /// Command of the shell that prints the same
@@ -54,14 +54,15 @@ pub(crate) struct Args {
     /// PEM file with the authorities to trust for https, instead of the system's
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// Be content with nothing that could not be told
+    /// End with 4 where something could not be told from outside
     #[arg(long)]
     strict: bool,
     /// How the report is written: lines for a terminal, JSON, the XML that servers for tests read, or one page
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: Format,
-    /// Print JSON, as --format json does: an object with `url`, `verdict`, `environment` (why nothing could be judged),
-    /// `latency`, and `probes`, a list of `id`, `clause`, `point`, `verdict`, `expected`, `got`, `fix` and `curl`
+    /// Print JSON, as --format json does: an object with `url`, `http`, `provider`, `verdict`, `environment` (why
+    /// nothing could be judged), `evidence`, `clock_skew_seconds`, `latency`, and `probes`, a list of `id`, `clause`,
+    /// `point`, `title`, `authority`, `verdict`, `expected`, `got`, `note`, `fix` and `curl`; what is not known is null
     #[arg(long, conflicts_with = "format")]
     json: bool,
     /// File that the report is written to, instead of the output

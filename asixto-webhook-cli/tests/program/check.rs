@@ -49,22 +49,20 @@ fn exit_codes() {
     assert_eq!(run(&[&[&*takes, "--strict"], &repeated[..]].concat()).code, Some(4));
 }
 
-#[cfg(unix)]
+/// An observer that does not see what was acknowledged is another receiver's, or this one does not work.
 #[test]
-fn a_command_observes() {
-    let takes = Canned::start(TAKES);
-    let url = format!("http://{}/hook", takes.address);
-    let observed = ["check", &url, "--only", "state/duplicate", "--observe-cmd", "echo '[]'"];
-    let failed = program(&observed).env("PATH", "/usr/bin:/bin").run().out(1);
-    assert!(failed.contains("got      200, run 0×"), "{failed}");
-}
-
-#[test]
-fn a_server_observes() {
+fn who_observes() {
     let (takes, list) = (Canned::start(TAKES), Canned::start("HTTP/1.1 200 Yes\r\ncontent-length: 2\r\n\r\n[]"));
     let [url, events] = [takes.address, list.address].map(|address| format!("http://{address}/hook"));
-    let failed = program(&["check", &url, "--only", "accept/late", "--observe", &events]).run().out(1);
-    assert!(failed.contains("got      200, run 0×") && list.requests()[0].starts_with("GET /hook "), "{failed}");
+    let told = program(&["check", &url, "--only", "accept/late", "--observe", &events]).run().out(3);
+    assert!(told.contains("the observer does not list it") && list.requests()[0].starts_with("GET /hook "), "{told}");
+    let told = program(&["check", &url, "--only", "accept/late", "--observe", &url]).run().out(3);
+    assert!(told.contains("not observed: expected a JSON list"), "{told}");
+    if cfg!(unix) {
+        let command = |command| program(&["check", &url, "--only", "accept/late", "--observe-cmd", command]);
+        let told = command("exit 1").env("PATH", "/usr/bin:/bin").run().out(3);
+        assert!(told.contains("not observed: the command failed"), "{told}");
+    }
 }
 
 #[test]
@@ -87,10 +85,10 @@ fn wrong_arguments() {
     let empty = file("no-certificate.pem", "nothing");
     for (arguments, expected) in [
         (&["http://127.0.0.1:1/", "--only", "K11"][..], "expected a point such as `K5`"),
-        (&["127.0.0.1:3000/hook"], "expected a URL such as `https://example.com/webhooks/asixto`, found a text"),
+        (&["127.0.0.1:3000/hook"], "expected a whole URL, such as `https://example.com/webhooks/asixto`, found a text"),
         (&["ftp://127.0.0.1/"], "found another scheme"),
         (&["http://nobody.invalid/"], "expected an address of `nobody.invalid`, found none"),
-        (&["http://127.0.0.1:1/", "--observe", "events"], "--observe: expected a URL"),
+        (&["http://127.0.0.1:1/", "--observe", "events"], "--observe: expected a whole URL"),
         (&["http://127.0.0.1:1/", "--observe", "http://127.0.0.1:1/", "--observe-cmd", "x"], "cannot be used with"),
         (&["https://127.0.0.1:1/", "--ca", &empty], "expected certificates of authorities to trust"),
         (

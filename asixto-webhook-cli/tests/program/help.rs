@@ -220,7 +220,7 @@ fn of_each_command() {
           --environment <ENVIRONMENT>  Whether its events are of `live` or `test` (asixto) [default:
                                        test]
           --observe <URL>              URL that tells which events the handler ran for: a JSON list of
-                                       objects with `id`, and `times` where that is not once
+                                       objects with `id` and `times`, or of ids, each as often as it ran
           --observe-cmd <COMMAND>      Command of the shell that prints the same
           --only <PART>                Run a part only: a point (K1 to K10), a group (accept, reject,
                                        state, operation) or one probe, such as reject/forged. May be
@@ -228,14 +228,16 @@ fn of_each_command() {
           --http2                      Speak HTTP/2, without TLS by prior knowledge
           --ca <FILE>                  PEM file with the authorities to trust for https, instead of the
                                        system's
-          --strict                     Be content with nothing that could not be told
+          --strict                     End with 4 where something could not be told from outside
           --format <FORMAT>            How the report is written: lines for a terminal, JSON, the XML
                                        that servers for tests read, or one page [default: table]
                                        [possible values: table, json, junit, html]
-          --json                       Print JSON, as --format json does: an object with `url`,
-                                       `verdict`, `environment` (why nothing could be judged),
-                                       `latency`, and `probes`, a list of `id`, `clause`, `point`,
-                                       `verdict`, `expected`, `got`, `fix` and `curl`
+          --json                       Print JSON, as --format json does: an object with `url`, `http`,
+                                       `provider`, `verdict`, `environment` (why nothing could be
+                                       judged), `evidence`, `clock_skew_seconds`, `latency`, and
+                                       `probes`, a list of `id`, `clause`, `point`, `title`,
+                                       `authority`, `verdict`, `expected`, `got`, `note`, `fix` and
+                                       `curl`; what is not known is null
           --out <FILE>                 File that the report is written to, instead of the output
       -h, --help                       Print help
 

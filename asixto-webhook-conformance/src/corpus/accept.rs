@@ -138,8 +138,14 @@ pub(super) const PROBES: &[Probe] = &[
     .of(TIMESTAMPED),
     Probe::new("accept/other-versions", "B9", K5, "parts of unknown versions", GRAMMAR, |kit| {
         let delivery = kit.plain();
-        processed(delivery.id(), delivery.resigned(|value| format!("v0=00,{value},v2=ff,flag")))
+        processed(delivery.id(), delivery.resigned(|value| format!("v0=00,{value},v2=ff")))
     })
+    .of(TIMESTAMPED),
+    Probe::new("accept/bare-part", "B8", K5, "a part without a value", "ignore a part without `=`", |kit| {
+        let delivery = kit.plain();
+        processed(delivery.id(), delivery.resigned(|value| value + ",flag"))
+    })
+    .decided()
     .of(TIMESTAMPED),
     Probe::new("accept/blanks", "B8", K5, "blanks and tabs around the parts", GRAMMAR, |kit| {
         let delivery = kit.plain();
@@ -186,12 +192,19 @@ pub(super) const PROBES: &[Probe] = &[
     )
     .decided()
     .of(All),
-    Probe::new("accept/trailers", "B6", K1, "trailers are not headers", "do not merge trailers into headers", |kit| {
-        let delivery = kit.plain();
-        let (name, value) = delivery.signature();
-        let chunked = delivery.request().chunked(vec![delivery.body().clone()]);
-        processed(delivery.id(), chunked.trailer(name, value))
-    })
+    Probe::new(
+        "accept/trailers",
+        "B6",
+        K1,
+        "trailers are not headers",
+        "read a body in chunks to its end, and leave what comes after it alone",
+        |kit| {
+            let delivery = kit.plain();
+            let (name, value) = delivery.signature();
+            let chunked = delivery.request().chunked(vec![delivery.body().clone()]);
+            processed(delivery.id(), chunked.trailer(name, value))
+        },
+    )
     .decided()
     .of(All),
     Probe::new(

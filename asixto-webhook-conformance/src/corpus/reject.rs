@@ -61,9 +61,14 @@ pub(super) const PROBES: &[Probe] = &[
         refused(kit.plain().resigned(|_| String::new()), Outcome::MalformedHeader)
     })
     .of(All),
-    Probe::new("reject/joined", "B8", K5, "two headers joined by a proxy", GRAMMAR, |kit| {
-        refused(kit.plain().resigned(|value| format!("{value}, {value}")), Outcome::MalformedHeader)
-    })
+    Probe::new(
+        "reject/joined",
+        "B8",
+        K5,
+        "two headers joined by a proxy",
+        "refuse a header with a second `t`: a proxy has joined two",
+        |kit| refused(kit.plain().resigned(|value| format!("{value}, {value}")), Outcome::MalformedHeader),
+    )
     .decided()
     .of(TIMESTAMPED),
     Probe::new("reject/no-timestamp", "B8", K5, "no timestamp", GRAMMAR, |kit| {
@@ -74,9 +79,14 @@ pub(super) const PROBES: &[Probe] = &[
         refused(kit.plain().resigned(|value| value.replacen("t=", "t=now", 1)), Outcome::MalformedHeader)
     })
     .of(TIMESTAMPED),
-    Probe::new("reject/odd-timestamp", "B8", K5, "a timestamp with a leading zero", GRAMMAR, |kit| {
-        refused(kit.plain().resigned(|value| value.replacen("t=", "t=0", 1)), Outcome::MalformedHeader)
-    })
+    Probe::new(
+        "reject/odd-timestamp",
+        "B8",
+        K5,
+        "a timestamp with a leading zero",
+        "take a timestamp of digits without a leading zero, and refuse any other",
+        |kit| refused(kit.plain().resigned(|value| value.replacen("t=", "t=0", 1)), Outcome::MalformedHeader),
+    )
     .decided()
     .of(TIMESTAMPED),
     Probe::new("reject/huge-timestamp", "B8", K5, "a timestamp of thirty digits", GRAMMAR, |kit| {
@@ -93,9 +103,14 @@ pub(super) const PROBES: &[Probe] = &[
         refused(kit.plain().resigned(empty), Outcome::MalformedHeader)
     })
     .of(TIMESTAMPED),
-    Probe::new("reject/not-ascii", "B8", K5, "a byte outside ASCII in the header", GRAMMAR, |kit| {
-        refused(kit.plain().resigned(|value| value + ",x=\u{e9}"), Outcome::MalformedHeader)
-    })
+    Probe::new(
+        "reject/not-ascii",
+        "B8",
+        K5,
+        "a byte outside ASCII in the header",
+        "take visible ASCII, blanks and tabs in the header, and refuse it otherwise",
+        |kit| refused(kit.plain().resigned(|value| value + ",x=\u{e9}"), Outcome::MalformedHeader),
+    )
     .decided()
     .of(TIMESTAMPED),
     Probe::new("reject/not-ascii-signature", "B8", K5, "a signature outside ASCII", GRAMMAR, |kit| {
@@ -190,21 +205,35 @@ pub(super) const PROBES: &[Probe] = &[
     Probe::new("reject/empty-id", "A3", K1, "signed, with an empty id", ENVELOPE, |kit| with_id(kit, "\"\"")).decided(),
     Probe::new("reject/number-id", "A3", K1, "signed, with a number for an id", ENVELOPE, |kit| with_id(kit, "17"))
         .decided(),
-    Probe::new("reject/two-ids", "A8", K1, "signed, with the id spelled twice", ENVELOPE, |kit| {
-        let twice = kit.plain().edit(|body| body.replacen('{', r#"{"\u0069d":"another","#, 1));
-        refused(twice.request(), Outcome::InvalidEnvelope)
-    })
+    Probe::new(
+        "reject/two-ids",
+        "A8",
+        K1,
+        "signed, with the id spelled twice",
+        "refuse a body that has a key twice: one parser reads the first, another the last",
+        |kit| {
+            let twice = kit.plain().edit(|body| body.replacen('{', r#"{"\u0069d":"another","#, 1));
+            refused(twice.request(), Outcome::InvalidEnvelope)
+        },
+    )
     .decided(),
-    Probe::new("reject/other-environment", "A6", K1, "signed, for no known environment", ENVELOPE, |kit| {
-        let staging = kit.plain().edit(|body| {
-            body.replacen("\"environment\":\"live\"", "\"environment\":\"staging\"", 1).replacen(
-                "\"environment\":\"test\"",
-                "\"environment\":\"staging\"",
-                1,
-            )
-        });
-        refused(staging.request(), Outcome::InvalidEnvelope)
-    })
+    Probe::new(
+        "reject/other-environment",
+        "A6",
+        K1,
+        "signed, for no known environment",
+        "refuse an `environment` that is neither `live` nor `test`",
+        |kit| {
+            let staging = kit.plain().edit(|body| {
+                body.replacen("\"environment\":\"live\"", "\"environment\":\"staging\"", 1).replacen(
+                    "\"environment\":\"test\"",
+                    "\"environment\":\"staging\"",
+                    1,
+                )
+            });
+            refused(staging.request(), Outcome::InvalidEnvelope)
+        },
+    )
     .decided(),
     Probe::new("reject/compressed", "B10", K1, "compressed bytes are not inflated", RAW, |kit| {
         // The gzip form of `{}`: what is signed and what is read are these bytes.

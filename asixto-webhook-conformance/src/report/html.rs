@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Display, Write};
 
-use super::{Report, tally};
+use super::{AGING, Report, tally};
 use crate::{Finding, Verdict};
 
 const STYLE: &str = include_str!("page.css");
@@ -54,7 +54,7 @@ impl Report {
             findings.iter().try_for_each(|finding| self.write_row(to, finding))?;
             writeln!(to, "</table>\n</details>")?;
         }
-        writeln!(to, "</main>\n</html>")
+        writeln!(to, "<p><small>{AGING}.</small></p>\n</main>\n</html>")
     }
 
     fn write_row(&self, to: &mut String, finding: &Finding) -> fmt::Result {

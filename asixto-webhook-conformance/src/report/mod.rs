@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 
 use crate::{Finding, Kit, Latency, Target, Verdict, Version, check::SKEW, probe::Point};
 
+/// What is to be said with lines of curl.
+const AGING: &str = "the lines of curl hold for five minutes: then their signature is too old";
+
 /// What a whole run found.
 #[derive(Debug, Clone)]
 #[non_exhaustive]

@@ -2,7 +2,7 @@
 
 use core::fmt::Write;
 
-use super::{Report, tally};
+use super::{AGING, Report, tally};
 use crate::{Finding, Verdict};
 
 impl Report {
@@ -31,6 +31,9 @@ impl Report {
                     self.write_finding(to, finding, palette)?;
                 }
             }
+        }
+        if self.findings.iter().any(|finding| finding.verdict > Verdict::Inconclusive) && self.environment.is_none() {
+            writeln!(to, "\n{AGING}")?;
         }
         writeln!(to, "\n{}; judged by {}", self.summary(), self.evidence())?;
         if let Some(latency) = self.latency {
