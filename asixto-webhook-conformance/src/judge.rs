@@ -107,6 +107,8 @@ fn by_status(expected: Outcome, status: u16) -> Verdict {
     };
     match expected.status() {
         _ if right => Verdict::Pass,
+        // Whoever counts requests has verified nothing.
+        400..500 if status == 429 => Verdict::Inconclusive,
         // Refused is refused: the sender comes back as it does for a 400.
         400..500 if refuses => Verdict::Warn,
         _ => Verdict::Fail,
@@ -150,7 +152,7 @@ mod tests {
             BodyTimeout, BodyTooLarge, Conflict, Duplicate, MalformedHeader, MethodNotAllowed, Processed,
             SignatureMismatch,
         };
-        use Verdict::{Fail, Pass, Warn};
+        use Verdict::{Fail, Inconclusive, Pass, Warn};
         for (expected, status, verdict_of_it) in [
             (Processed, 200, Pass),
             (Processed, 204, Pass),
@@ -171,6 +173,7 @@ mod tests {
             (SignatureMismatch, 410, Fail),
             (SignatureMismatch, 500, Fail),
             (MalformedHeader, 422, Warn),
+            (SignatureMismatch, 429, Inconclusive),
             (MethodNotAllowed, 405, Pass),
             (MethodNotAllowed, 404, Warn),
             (MethodNotAllowed, 200, Fail),

@@ -20,7 +20,8 @@ use crate::response::{Deadline, ExchangeError};
 /// A receiver's address, the name that goes into `Host`, and TLS where it is spoken.
 #[derive(Clone)]
 pub struct Peer {
-    address: SocketAddr,
+    /// One at least: they are tried in their order.
+    addresses: Arc<[SocketAddr]>,
     authority: Arc<str>,
     tls: Option<Tls>,
 }
@@ -31,17 +32,21 @@ struct Tls {
     config: Arc<ClientConfig>,
 }
 
+/// For none.
+const UNSPECIFIED: SocketAddr = SocketAddr::new(core::net::IpAddr::V4(core::net::Ipv4Addr::UNSPECIFIED), 0);
+
 /// Without TLS, called by its address.
 impl From<SocketAddr> for Peer {
     fn from(address: SocketAddr) -> Self {
-        Self { address, authority: address.to_string().into(), tls: None }
+        Self { addresses: [address].into(), authority: address.to_string().into(), tls: None }
     }
 }
 
 impl Peer {
     /// A receiver called `authority`.
-    pub(crate) fn new(address: SocketAddr, authority: &str) -> Self {
-        Self { address, authority: authority.into(), tls: None }
+    pub(crate) fn new(first: SocketAddr, others: impl Iterator<Item = SocketAddr>, authority: &str) -> Self {
+        let addresses = core::iter::once(first).chain(others).collect();
+        Self { addresses, authority: authority.into(), tls: None }
     }
 
     /// Behind TLS, with a certificate for `name`.
@@ -50,10 +55,10 @@ impl Peer {
         self
     }
 
-    /// Where it is.
+    /// Where it is, in the order in which that is tried: one address at least.
     #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
     }
 
     /// What it is called.
@@ -71,7 +76,7 @@ impl Peer {
     /// Connects, without the delay that would glue small writes together. `protocol` is what is asked for under TLS.
     pub(crate) async fn connect(&self, deadline: Deadline, protocol: &[u8]) -> Result<Stream, ExchangeError> {
         let connecting = async {
-            let stream = TcpStream::connect(self.address).await?;
+            let stream = TcpStream::connect(&*self.addresses).await?;
             stream.set_nodelay(true)?;
             let Some(Tls { name, config }) = &self.tls else { return Ok(Stream::Plain(stream)) };
             let mut config = ClientConfig::clone(config);
@@ -80,13 +85,14 @@ impl Peer {
             Ok(Stream::Tls(Box::new(stream)))
         };
         let connected: io::Result<_> = deadline.within(connecting).await?;
-        connected.map_err(|source| ExchangeError::Connect { address: self.address, source: Arc::new(source) })
+        let address = self.addresses.last().copied().unwrap_or(UNSPECIFIED);
+        connected.map_err(|source| ExchangeError::Connect { address, source: Arc::new(source) })
     }
 }
 
 impl fmt::Debug for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://{} at {}", self.scheme(), self.authority, self.address)
+        write!(f, "{}://{} at {:?}", self.scheme(), self.authority, self.addresses)
     }
 }
 

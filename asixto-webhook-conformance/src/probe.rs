@@ -25,6 +25,8 @@ pub struct Probe {
     /// How many of the receiver's secrets it takes.
     pub(crate) secrets: usize,
     pub(crate) senders: Senders,
+    /// Whether a 2xx may as well mean "seen before", so that it proves nothing.
+    pub(crate) by_effects: bool,
     pub(crate) script: fn(&Kit) -> Vec<Step>,
 }
 
@@ -117,7 +119,7 @@ impl Probe {
         script: fn(&Kit) -> Vec<Step>,
     ) -> Self {
         let (authority, senders) = (Authority::Contract, Senders::Only(&["asixto"]));
-        Self { id, clause, point, title, fix, authority, secrets: 1, senders, script }
+        Self { id, clause, point, title, fix, authority, secrets: 1, senders, by_effects: false, script }
     }
 
     /// Where the contract is silent.
@@ -128,6 +130,12 @@ impl Probe {
 
     pub(crate) const fn with_secrets(mut self, secrets: usize) -> Self {
         self.secrets = secrets;
+        self
+    }
+
+    /// Where a receiver that takes the delivery for a repeat answers the same.
+    pub(crate) const fn by_effects(mut self) -> Self {
+        self.by_effects = true;
         self
     }
 

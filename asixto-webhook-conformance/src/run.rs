@@ -72,8 +72,8 @@ pub async fn run(target: &Target, kit: &Kit, probe: &Probe) -> Option<Finding> {
     if !probe.is_about(kit.provider()) || kit.secrets() < probe.secrets {
         return None;
     }
-    let mut running =
-        Running { target, finding: Finding::new(probe), steps: Vec::new(), evidence: Evidence::default(), late: None };
+    let evidence = Evidence { repeats: probe.by_effects, ..Evidence::default() };
+    let mut running = Running { target, finding: Finding::new(probe), steps: Vec::new(), evidence, late: None };
     for step in (probe.script)(kit) {
         running.step(step).await;
     }
@@ -93,7 +93,7 @@ struct Running<'t> {
 /// What is known of a handler's effects.
 #[derive(Default)]
 struct Evidence {
-    /// Deliveries of one event were sent more than once.
+    /// Deliveries of one event were sent more than once, or one that may be taken for a repeat.
     repeats: bool,
     /// Some answer came without an outcome.
     statuses_alone: bool,
@@ -254,15 +254,15 @@ impl Running<'_> {
                 Err(error) => return self.say(Verdict::Fail, "an answer".to_owned(), error.to_string(), Some(request)),
             }
         }
-        let status = expect.outcome.status();
         let verdict = if seen.len() == 1 { Verdict::Pass } else { Verdict::Fail };
         let statuses: BTreeSet<_> = seen.iter().map(|(status, _)| status.to_string()).collect();
         let got = match (seen.len(), statuses.len()) {
-            (1, _) => format!("{status}, whatever the reason"),
+            (1, _) => format!("{}, whatever the reason", Vec::from_iter(statuses).join("")),
             (_, 1) => format!("{} with bodies that differ by the reason", Vec::from_iter(statuses).join("")),
             _ => format!("{} by the reason", Vec::from_iter(statuses).join(", ")),
         };
-        self.say(verdict, format!("{status}, whatever the reason"), got, requests.first());
+        let expected = format!("{}, whatever the reason", expect.outcome.status());
+        self.say(verdict, expected, got, requests.first());
     }
 
     async fn timed(&mut self, requests: Vec<Request>) {

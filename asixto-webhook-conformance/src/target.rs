@@ -103,7 +103,8 @@ impl Peer {
         let addresses = lookup_host((host, port)).await;
         let mut addresses = addresses.map_err(|source| TargetError::Host(host.to_owned(), source))?;
         let none = || TargetError::Host(host.to_owned(), io::ErrorKind::NotFound.into());
-        let peer = Self::new(addresses.next().ok_or_else(none)?, authority.as_str());
+        let first = addresses.next().ok_or_else(none)?;
+        let peer = Self::new(first, addresses, authority.as_str());
         let path = uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
         if scheme == "http" {
             return Ok((peer, path));

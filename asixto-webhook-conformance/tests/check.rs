@@ -136,6 +136,19 @@ async fn what_a_status_does_not_prove() {
     let address = server(usize::MAX, 200, "").await;
     let report = check(address, &["state/duplicate"]).await;
     assert_eq!((report.verdict(), report.exit_code(false), report.exit_code(true)), (Verdict::Inconclusive, 0, 4));
+    // A receiver that takes a delivery for a repeat answers it alike.
+    let unproved = [
+        "accept/replay",
+        "accept/replay-again",
+        "state/replay-of-nothing",
+        "state/aborted-first",
+        "state/earlier-later",
+    ];
+    let report = check(address, &unproved).await;
+    assert_eq!(report.count(Verdict::Inconclusive), unproved.len());
+    // What is not 400 is not called so.
+    let report = check(address, &["operation/no-detail"]).await;
+    assert_eq!(report.findings.first().unwrap().got, "200, whatever the reason");
     let observed = Target::new(address, Version::Http1).observed_at("/events");
     let kit = kit("/hook");
     // It answers with something that is no list.
@@ -202,7 +215,7 @@ async fn urls() {
         assert!(error.ends_with(&format!("found {expected}")) && !error.contains("word"), "{error}");
     }
     let (target, path) = Target::resolve("http://[::1]:8080/a?b=c", Version::Http1, &Trust::System).await.unwrap();
-    assert_eq!((target.peer.address().to_string().as_str(), path.as_str()), ("[::1]:8080", "/a?b=c"));
+    assert_eq!((target.peer.addresses()[0].to_string().as_str(), path.as_str()), ("[::1]:8080", "/a?b=c"));
     let (target, path) = Target::resolve("http://127.0.0.1", Version::Http1, &Trust::System).await.unwrap();
-    assert_eq!((target.peer.address().port(), path.as_str()), (80, "/"));
+    assert_eq!((target.peer.addresses()[0].port(), path.as_str()), (80, "/"));
 }

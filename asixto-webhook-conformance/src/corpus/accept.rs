@@ -90,14 +90,16 @@ pub(super) const PROBES: &[Probe] = &[
         let original = kit.plain();
         let replay = original.clone().replayed();
         [taken(&original), taken(&replay)].into_iter().flatten().collect()
-    }),
+    })
+    .by_effects(),
     Probe::new("accept/replay-again", "G2", K7, "a second replay is another one", REPLAY, |kit| {
         let original = kit.plain();
         let first = original.clone().replayed();
         let second = first.clone().edit(|body| body.replacen(first.id(), &format!("{}:r2", original.id()), 1));
         let id = format!("{}:r2", original.id());
         [taken(&original), taken(&first), processed(&id, second.request())].into_iter().flatten().collect()
-    }),
+    })
+    .by_effects(),
     Probe::new("accept/rotation-both", "D2", K2, "rotation: both secrets sign", TWO_SECRETS, |kit| taken(&kit.plain()))
         .with_secrets(2)
         .of(All),

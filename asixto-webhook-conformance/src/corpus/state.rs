@@ -59,7 +59,8 @@ pub(super) const PROBES: &[Probe] = &[
         let mut steps = taken(&replay);
         steps.extend(taken(&original));
         steps
-    }),
+    })
+    .by_effects(),
     Probe::new("state/replay-duplicate", "G2", K6, "the same replay again", REPLAY, |kit| {
         let replay = kit.plain().replayed();
         let mut steps = taken(&replay);
@@ -74,6 +75,7 @@ pub(super) const PROBES: &[Probe] = &[
         steps.extend(taken(&delivery));
         steps
     })
+    .by_effects()
     .of(All),
     Probe::new("state/stale-first", "E5", K6, "a stale delivery does not use up the id", CLAIM_LATE, |kit| {
         let delivery = kit.plain();
@@ -81,6 +83,7 @@ pub(super) const PROBES: &[Probe] = &[
         steps.extend(taken(&delivery));
         steps
     })
+    .by_effects()
     .of(All),
     Probe::new("state/aborted-first", "E5", K8, "a delivery that broke off, and its retry", NOT_LOST, |kit| {
         let delivery = kit.plain();
@@ -91,6 +94,7 @@ pub(super) const PROBES: &[Probe] = &[
         steps.extend(taken(&delivery));
         steps
     })
+    .by_effects()
     .of(All),
     Probe::new("state/hung-up", "E5", K8, "a sender that hangs up, and comes back", NOT_LOST, |kit| {
         let delivery = kit.plain();
@@ -106,7 +110,8 @@ pub(super) const PROBES: &[Probe] = &[
         let mut steps = taken(&later);
         steps.extend(taken(&earlier));
         steps
-    }),
+    })
+    .by_effects(),
 ];
 
 const REPLAY: &str = "a replay has an id of its own: remember that, and nothing of `replay_of`";

@@ -1,6 +1,9 @@
 //! For people: one page that needs nothing else.
 
-use core::fmt::{self, Display, Write};
+use core::{
+    cmp::Reverse,
+    fmt::{self, Display, Write},
+};
 
 use super::{AGING, Report, tally};
 use crate::{Finding, Verdict};
@@ -40,7 +43,9 @@ impl Report {
         if let Some(clock) = self.clock() {
             writeln!(to, "<p>{}.</p>", Text(&clock))?;
         }
-        for (point, findings) in self.by_point() {
+        for (point, mut findings) in self.by_point() {
+            // What is wrong comes first.
+            findings.sort_by_key(|finding| Reverse(finding.verdict));
             let verdicts = findings.iter().map(|finding| finding.verdict);
             let worst = verdicts.clone().max().unwrap_or(Verdict::Skipped);
             let open = if worst > Verdict::Pass { " open" } else { "" };
@@ -72,7 +77,7 @@ impl Report {
             write!(to, "<br><small>{}</small>", Text(note))?;
         }
         if *verdict > Verdict::Inconclusive {
-            write!(to, "<br><small>To mend it: {}.</small>", Text(probe.fix))?;
+            write!(to, "\n<tr class=\"mend\"><td><td colspan=\"3\">To mend it: {}.", Text(probe.fix))?;
             if let Some(curl) = request.as_ref().and_then(|request| request.curl(&self.origin)) {
                 write!(to, "<pre>{}</pre>", Text(&curl))?;
             }

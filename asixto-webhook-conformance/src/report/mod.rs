@@ -110,7 +110,8 @@ impl Report {
         match self.verdict() {
             Verdict::Environment => 3,
             Verdict::Fail => 1,
-            _ if strict && self.count(Verdict::Inconclusive) > 0 => 4,
+            // Nor has one passed that was asked nothing.
+            _ if strict && (self.count(Verdict::Inconclusive) > 0 || self.count(Verdict::Pass) == 0) => 4,
             _ => 0,
         }
     }
