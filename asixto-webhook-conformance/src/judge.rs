@@ -59,13 +59,18 @@ impl fmt::Display for Verdict {
 pub(crate) fn told(answer: &Result<Response, ExchangeError>) -> String {
     match answer {
         Ok(response) => match response.header(Outcome::HEADER) {
-            Some(code) => format!("{} {code}", response.status),
+            Some(code) => format!("{} {}", response.status, plain(code)),
             None => response.status.to_string(),
         },
         Err(ExchangeError::TimedOut { after }) => format!("no answer within {after:?}"),
         Err(ExchangeError::Closed { .. }) => "no answer: the connection was closed".to_owned(),
         Err(error) => format!("no answer: {error}"),
     }
+}
+
+/// Whatever a receiver writes, as far as a terminal does not take it for commands, and a line holds it.
+fn plain(code: &str) -> String {
+    code.chars().filter(char::is_ascii_graphic).take(40).collect()
 }
 
 /// What an answer is worth where `expect` had to come, and what it was.
@@ -202,6 +207,13 @@ mod tests {
         assert_eq!((judged, &*told), (Verdict::Fail, "503 in_flight with retry-after: none"));
         let allow = [(Outcome::HEADER, "method_not_allowed"), ("allow", "GET")];
         assert_eq!(verdict(Outcome::MethodNotAllowed, &answer(405, &allow, "")), Verdict::Fail);
+    }
+
+    #[test]
+    fn what_a_receiver_writes_is_no_command() {
+        let code = "\u{1b}[2J\u{7}".to_owned() + &"x".repeat(100);
+        let answer = answer(200, &[(Outcome::HEADER, &code)], "");
+        assert_eq!(told(&answer), "200 [2J".to_owned() + &"x".repeat(37));
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub struct Finding {
     pub latency: Option<Latency>,
     /// Whether a request was left without an answer.
     pub(crate) unanswered: bool,
+    /// Whether what had to be refused was refused with another status.
+    pub(crate) refused_otherwise: bool,
 }
 
 impl Finding {
@@ -46,6 +48,15 @@ impl Finding {
     #[must_use]
     pub fn passed(&self) -> bool {
         self.verdict == Verdict::Pass
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn fix(&self) -> &'static str {
+        match self.refused_otherwise && self.verdict < Verdict::Fail {
+            true => "it is refused, as it has to be: answer the status that is expected",
+            false => self.probe.fix,
+        }
     }
 
     /// One that was not tried.
@@ -63,6 +74,7 @@ impl Finding {
             request: None,
             latency: None,
             unanswered: false,
+            refused_otherwise: false,
         }
     }
 }
@@ -127,6 +139,7 @@ impl Running<'_> {
 
     fn judge(&mut self, request: &Request, expect: Expect, answer: &Result<Response, ExchangeError>) {
         let (verdict, got) = judge(expect, answer);
+        self.finding.refused_otherwise |= verdict == Verdict::Warn && answer.is_ok();
         self.note(answer);
         self.say(verdict, expect.to_string(), got, Some(request));
     }

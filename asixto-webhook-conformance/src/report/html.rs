@@ -77,7 +77,7 @@ impl Report {
             write!(to, "<br><small>{}</small>", Text(note))?;
         }
         if *verdict > Verdict::Inconclusive {
-            write!(to, "\n<tr class=\"mend\"><td><td colspan=\"3\">To mend it: {}.", Text(probe.fix))?;
+            write!(to, "\n<tr class=\"mend\"><td><td colspan=\"3\">To mend it: {}.", Text(finding.fix()))?;
             if let Some(curl) = request.as_ref().and_then(|request| request.curl(&self.origin)) {
                 write!(to, "<pre>{}</pre>", Text(&curl))?;
             }

@@ -41,7 +41,7 @@ impl Report {
             "expected": expected,
             "got": got,
             "note": note,
-            "fix": probe.fix,
+            "fix": finding.fix(),
             "curl": request.as_ref().and_then(|request| request.curl(&self.origin)),
         })
     }

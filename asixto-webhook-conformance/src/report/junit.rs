@@ -38,14 +38,14 @@ fn case(finding: &Finding) -> TestCase {
     };
     let told = format!("{verdict}: expected {expected}, got {got}");
     match verdict {
-        Verdict::Fail | Verdict::Environment => _ = status.set_message(told).set_description(probe.fix),
+        Verdict::Fail | Verdict::Environment => _ = status.set_message(told).set_description(finding.fix()),
         Verdict::Skipped | Verdict::Inconclusive => _ = status.set_message(note.unwrap_or(&told)),
         _ => {}
     }
     let mut case = TestCase::new(probe.id, status);
     case.set_classname(format!("{} {}", probe.clause, probe.title));
     if matches!(verdict, Verdict::Warn | Verdict::Advisory) {
-        case.set_system_out(format!("{verdict}: expected {expected}, got {got}\nto mend it: {}", probe.fix));
+        case.set_system_out(format!("{verdict}: expected {expected}, got {got}\nto mend it: {}", finding.fix()));
     }
     case
 }

@@ -53,7 +53,7 @@ impl Report {
             writeln!(to, "{indent}{note}")?;
         }
         if *verdict > Verdict::Inconclusive {
-            writeln!(to, "{indent}to mend it: {}", probe.fix)?;
+            writeln!(to, "{indent}to mend it: {}", finding.fix())?;
             if let Some(curl) = request.as_ref().and_then(|request| request.curl(&self.origin)) {
                 writeln!(to, "{indent}{curl}")?;
             }
