@@ -72,8 +72,24 @@
 //!   with events that list several values (`examples/lambda` puts that right).
 //! * The service's response is judged by its status when its head is ready: 2xx commits the event.
 //!
-//! As the last step of a shutdown, after the server has stopped, [`WebhookLayer::drain`] waits for the handlers that
-//! nobody waits for any more.
+//! # Slow handlers, and shutting down
+//!
+//! A service that needs longer than its sender waits is answered for with 503, and runs on: if it succeeds, the sender's
+//! next attempt is a duplicate. Once called, it runs to its end, whoever hangs up. So the last step of a shutdown, after
+//! the server has stopped, is to wait for those that nobody waits for any more:
+//!
+//! ```no_run
+//! # async fn stop(webhooks: asixto_webhook_tower::WebhookLayer) -> Result<(), Box<dyn std::error::Error>> {
+//! webhooks.drain(std::time::Duration::from_secs(30)).await?; // what is left then is retried by the sender
+//! # Ok(()) }
+//! ```
+//!
+//! # Many tenants, tests, and the log
+//!
+//! [`WebhookLayer::scope_from`] names the tenant of a request, and [`core::lookup`] finds its secrets. A test signs a body
+//! with [`core::sign`] and hands the request over by `tower`'s `oneshot`. Levels and fields of the log, and more of all
+//! that, are on [the page of `asixto-webhook-axum`](https://docs.rs/asixto-webhook-axum), which is this layer with an
+//! extractor.
 
 mod body;
 mod layer;
