@@ -153,7 +153,8 @@ impl<P: Provider> Driver<P> {
         self.outcome(arrived, answer).await
     }
 
-    /// Waits until every delivery that was admitted is settled, for a shutdown after the server has stopped.
+    /// Waits until every delivery that was admitted is settled, for a shutdown: after the server has stopped, or,
+    /// where its threads take their tasks with them (see [`run_local`](Self::run_local)), before it stops.
     ///
     /// # Errors
     /// [`Undrained`] if some are still running after `limit`. Their claims end with their leases: the sender comes

@@ -6,12 +6,13 @@
 //! * the body arrives under a limit and a deadline ([`Driver::collect`]);
 //! * secrets and stores answer within their timeouts ([`TokioTimer`]);
 //! * a handler runs to its end once it has started, even if the sender hangs up or it takes longer than the sender
-//!   waits; its claim is renewed meanwhile; a panic is a failure like another ([`Driver::run`], and [`Driver::run_local`] for
-//!   handlers that are not `Send`);
+//!   waits; its claim is renewed meanwhile; a panic is a failure like another ([`Driver::run`], and
+//!   [`Driver::run_local`] for handlers that are not `Send`);
 //! * a commit that the store did not take is tried again in the background;
 //! * a shutdown waits for all of that ([`Driver::drain`]).
 //!
-//! Services use an adapter (`asixto-webhook-axum`, `asixto-webhook-actix`, `asixto-webhook-tower`); this crate is for writing one.
+//! Services use an adapter (`asixto-webhook-axum`, `asixto-webhook-actix`, `asixto-webhook-warp`,
+//! `asixto-webhook-tower`); this crate is for writing one.
 //!
 //! With `panic = "abort"` in the profile a handler's panic ends the process, as any other would: the claim then ends
 //! with its lease.
